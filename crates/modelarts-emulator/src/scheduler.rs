@@ -1,9 +1,6 @@
-//! Scheduler that assigns the nodes of the pools to jobs.
-//!
-//! Each pool has one queue, in which restarted jobs precede all others. Otherwise, jobs are ordered
-//! by priority, and then by arrival. The job at the head of the queue blocks all later jobs, even
-//! those that request fewer nodes. It preempts preemptible jobs of lower priority if this frees
-//! enough nodes for it.
+//! Scheduler of the nodes of the pools. Restarted jobs come first, then those of higher priority,
+//! then the oldest. The head of a queue blocks all others, and preempts preemptible jobs of lower
+//! priority if this frees enough nodes.
 
 use std::{
     cmp::Reverse,
@@ -15,11 +12,9 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Scheduler of the nodes of all pools.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Number of nodes that may be assigned at the same time. A job that requests more is assigned
-    /// its nodes when no other job has any.
+    /// Number of nodes; a job that requests more gets its nodes when no other job has any.
     capacity: u32,
     /// Number of nodes outside of pools.
     public: u32,
@@ -29,13 +24,11 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Pools {
     sizes: HashMap<String, u32>,
-    /// Entries of the queues, by number.
     entries: HashMap<u64, Entry>,
     pools: HashMap<String, Queue>,
     last_number: u64,
 }
 
-/// Jobs of one pool, by number.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: BTreeSet<Rank>,
@@ -52,7 +45,6 @@ struct Entry {
     slot_state: watch::Sender<SlotState>,
 }
 
-/// Nodes that a job requests.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRequest {
     pub(crate) job: String,
@@ -71,7 +63,6 @@ impl NodeRequest {
     }
 }
 
-/// State of a slot in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotState {
     Waiting,
@@ -89,19 +80,16 @@ pub(crate) struct QueueSlot {
 }
 
 impl Scheduler {
-    /// Creates a scheduler with `public` nodes outside of pools, which assigns at most `capacity`
-    /// nodes at the same time. `sizes` contains the number of nodes of each pool, by pool ID.
+    /// `public` nodes are outside of pools. `sizes` are numbers of nodes, by pool ID.
     pub(crate) fn new(capacity: u32, public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self { capacity, public, state: Mutex::new(Pools { sizes, ..Pools::default() }) })
     }
 
-    /// Returns `true` if the pool exists. After a restart of the emulator, the pool of a stored job
-    /// may no longer exist.
+    /// After a restart of the emulator, the pool of a stored job may no longer exist.
     pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
 
-    /// Adds a job to the queue of its pool, behind earlier jobs of the same priority.
     pub(crate) fn enqueue(self: &Arc<Self>, request: NodeRequest) -> QueueSlot {
         let mut state = self.state.lock();
         state.last_number += 1;
@@ -116,7 +104,6 @@ impl Scheduler {
         QueueSlot { scheduler: Arc::clone(self), number, slot_state }
     }
 
-    /// Changes the priority of a queued job and, if specified, its `preemptible` property.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -164,8 +151,7 @@ impl Scheduler {
                 first.slot_state.send_replace(SlotState::Holding);
                 continue;
             }
-            // Jobs of the lowest priority are preempted first; if priorities are equal, the
-            // youngest first.
+            // Lower priorities are preempted first, then younger jobs.
             let holders = queue.holding.iter().rev();
             let holders = holders.filter_map(|number| state.entries.get(number));
             let lower = |entry: &&Entry| entry.request.priority < first.request.priority;
@@ -189,19 +175,16 @@ impl Scheduler {
 }
 
 impl QueueSlot {
-    /// Returns `true` if nodes have been assigned to the job.
     pub(crate) fn has_nodes(&self) -> bool {
         *self.slot_state.borrow() != SlotState::Waiting
     }
 
-    /// Waits until nodes are assigned to the job.
     pub(crate) async fn wait_for_nodes(&mut self) {
         // The wait does not fail, because the sender lives as long as the slot.
         let granted = |state: &SlotState| *state != SlotState::Waiting;
         let _ = self.slot_state.wait_for(granted).await;
     }
 
-    /// Returns a future that completes when the job is preempted.
     pub(crate) fn preemption(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut slot_state = self.slot_state.clone();
         async move {

@@ -7,22 +7,24 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, log_links::LogLinks},
+    accounts::Accounts,
     api::ids::Ids,
     catalog::quirks::Quirks,
-    clock::{idle::IdleTracker, system::Clock, timing::Timing},
-    database::{documents::Documents, quotas::Quotas},
+    clock::{Clock, idle::IdleTracker, timing::Timing},
+    database::documents::{Documents, Quotas},
     job::{event::Wording, state::RestartOn},
-    logs::index::LogIndexes,
+    logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
     runner::Runner,
     scheduler::Scheduler,
     store::JobStore,
-    traffic::{counts::RequestCounts, faults::Faults, observer::Observer, request_log::RequestLog},
+    traffic::{
+        faults::Faults,
+        request_log::{Observer, RequestCounts, RequestLog},
+    },
     validation::creation::Offer,
 };
 
-/// State of an emulator, without its socket.
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
     /// Address of the emulator. It is the emulator's own origin, and the host in its links.
@@ -38,7 +40,6 @@ pub(crate) struct EmulatorState {
     pub(crate) ids: Ids,
 }
 
-/// Choices of the user that do not change while the emulator runs.
 pub(crate) struct Settings {
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
@@ -48,7 +49,6 @@ pub(crate) struct Settings {
     pub(crate) quirks: Quirks,
 }
 
-/// Stored objects other than jobs.
 pub(crate) struct Records {
     pub(crate) algorithms: Documents,
     pub(crate) experiments: Documents,
@@ -56,7 +56,6 @@ pub(crate) struct Records {
     pub(crate) quotas: Quotas,
 }
 
-/// Parts that execute jobs and read what they write.
 pub(crate) struct Work {
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) runner: Runner,
@@ -69,7 +68,6 @@ pub(crate) struct Work {
     pub(crate) background: Background,
 }
 
-/// Requests that the emulator has received, and the faults of its responses.
 pub(crate) struct Traffic {
     pub(crate) faults: Faults,
     pub(crate) request_counts: RequestCounts,
@@ -94,9 +92,8 @@ impl EmulatorState {
         tasks.spawn(self.work.background.idle.watch(work));
     }
 
-    /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due
-    /// time until all due work is complete, so that each action has the correct time, even in a
-    /// long move.
+    /// Returns `false` if the clock cannot be moved. It stops at each due time until the due work
+    /// is complete, so that each action has its own time.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
         let _guard = self.work.background.clock_lock.lock().await;
         let clock = self.clock.as_ref();

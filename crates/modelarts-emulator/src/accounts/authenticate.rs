@@ -1,8 +1,4 @@
-//! Authentication of requests, by token or by signature.
-//!
-//! Before the emulator reads the body of a request, it checks the token, or the access key, the
-//! date and the signed headers of a signature. If this check fails, the emulator does not read the
-//! body. It compares the signature itself after it has read the body.
+//! Authentication of requests, by token or by signature, which is compared after the body is read.
 
 use std::time::SystemTime;
 
@@ -17,7 +13,6 @@ use crate::{
     clock::timestamp::Timestamp,
 };
 
-/// Request whose head has passed authentication.
 pub(crate) enum CheckedHead<'a> {
     /// Request authenticated by a token, with the index of its user.
     User(usize),
@@ -25,8 +20,7 @@ pub(crate) enum CheckedHead<'a> {
     Signed(Box<SignedRequest<'a>>, KnownKey),
 }
 
-/// Checks the token, or the parts of the signature that do not depend on the body: the access key,
-/// its lock, the date and the signed headers.
+/// Checks everything that does not depend on the body.
 pub(crate) fn check_head<'a>(
     accounts: &Accounts,
     now: SystemTime,
@@ -76,8 +70,7 @@ impl CheckedHead<'_> {
         // Other requests may have locked the key while the body was read.
         accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
-        // Only wrong signatures count: an inaccurate clock of the client does not lock its access
-        // key.
+        // Only wrong signatures count, so that a client's inaccurate clock does not lock its key.
         if matches!(verified, Ok(()) | Err(SignatureError::Mismatch { .. })) {
             accounts.record_attempt(claim.access_key(), verified.is_ok(), now);
         }

@@ -1,15 +1,11 @@
-//! Accounts: users, their access keys and tokens, and the locks of access keys after failed
-//! signatures.
-//!
-//! `authenticate` finds the user of a request by its token or signature, and `signature` verifies
-//! signatures. `log_links` issues download links, which require neither a token nor a signature.
+//! Accounts: users, their access keys and tokens, and the locks of keys after failed signatures.
 
 pub(crate) mod authenticate;
-pub(crate) mod log_links;
 pub(crate) mod signature;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use modelarts_api::hex;
 use parking_lot::Mutex;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -20,10 +16,8 @@ use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Databas
 /// Number of consecutive wrong signatures that lock an access key, and the duration of the lock.
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
-/// Time during which an issued token is valid.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time for which an expired token or temporary key is still reported as expired, in milliseconds.
-/// The value is the emulator's own.
+/// Time in milliseconds for which expired tokens and keys are reported as such: the emulator's own.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
@@ -38,8 +32,7 @@ pub struct User {
     /// The id of the user. Default: derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password for token logins. Default: none; the emulator then rejects token logins of this
-    /// user.
+    /// The password for token logins. Default: none; they are then rejected.
     #[serde(default)]
     pub password: Option<String>,
     /// The name of the domain (account). Default: `emulator`.
@@ -61,16 +54,13 @@ pub struct User {
     /// `X-Security-Token`. Default: none; the access key is then permanent.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// True if the user may give jobs the priority 3, which the service does not allow by default.
-    /// Default: false.
+    /// True if the user may give jobs the priority 3. Default: false.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// True if the project has authorised ModelArts. The emulator otherwise rejects the creation of
-    /// jobs. Default: true.
+    /// True if the project has authorised ModelArts, as new jobs require. Default: true.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// True if the account is frozen. The emulator then rejects the creation of jobs. Default:
-    /// false.
+    /// True if the account is frozen and cannot create jobs. Default: false.
     #[serde(default)]
     pub frozen: bool,
 }
@@ -139,19 +129,15 @@ impl std::fmt::Debug for User {
     }
 }
 
-/// All users of an emulator.
 pub(crate) struct Accounts {
     users: Vec<User>,
     /// Accepted tokens of the first user, which do not expire.
     tokens: Vec<String>,
     /// Number of consecutive wrong signatures by access key, with the time of the last one.
     failures: Mutex<HashMap<String, (u32, Timestamp)>>,
-    /// Database of issued tokens and keys. It identifies users by values that do not change at a
-    /// restart.
     database: Arc<Database>,
 }
 
-/// Secret and user of an access key.
 pub(crate) struct KnownKey {
     pub(crate) secret: String,
     /// Required value of the header `X-Security-Token`. `None` for a permanent access key.
@@ -173,8 +159,7 @@ impl Accounts {
                 region.clone_into(&mut user.project_name);
             }
             if user.id.is_empty() {
-                let bytes = user.name.bytes().map(|byte| format!("{byte:02x}"));
-                user.id = format!("{:0>32}", bytes.collect::<String>());
+                user.id = format!("{:0>32}", hex::encode(user.name.as_bytes()));
             }
         }
         Self { users, tokens, failures: Mutex::default(), database: Arc::clone(database) }
@@ -188,7 +173,6 @@ impl Accounts {
         &self.users[at.min(self.users.len() - 1)]
     }
 
-    /// Returns the user with this name and password in this domain.
     pub(crate) fn log_in(&self, name: &str, domain: Option<&str>, password: &str) -> Option<usize> {
         self.users.iter().position(|user| {
             user.name == name
@@ -197,8 +181,7 @@ impl Accounts {
         })
     }
 
-    /// Returns the user whose name, domain and project are in the first three columns of a row, if
-    /// the user still exists.
+    /// Returns the user whose name, domain and project are the first columns of a row, if any.
     fn user_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Option<usize>> {
         let name = row.get_ref(0)?.as_str()?;
         let domain = row.get_ref(1)?.as_str()?;
@@ -208,7 +191,6 @@ impl Accounts {
         }))
     }
 
-    /// Issues a token, and returns it with the time of its expiry. Earlier tokens stay valid.
     pub(crate) fn issue_token(
         &self,
         user: usize,
@@ -229,7 +211,6 @@ impl Accounts {
         Ok((text, expires))
     }
 
-    /// Returns the index of the user of a token, or the error for an unknown or expired token.
     pub(crate) fn user_by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
         if self.tokens.iter().any(|token| token.as_bytes() == text) {
             return Ok(0);
@@ -251,7 +232,6 @@ impl Accounts {
         }
     }
 
-    /// Issues a temporary key pair, which is valid for `life`.
     pub(crate) fn issue_keys(
         &self,
         user: usize,
@@ -312,7 +292,6 @@ impl Accounts {
         Ok(found.flatten())
     }
 
-    /// Returns an error if an access key is locked.
     pub(crate) fn check_not_locked(
         &self,
         access_key: &str,
@@ -326,7 +305,6 @@ impl Accounts {
         }
     }
 
-    /// Records the result of a signature check for a known access key.
     pub(crate) fn record_attempt(&self, access_key: &str, verified: bool, now: Timestamp) {
         let mut failures = self.failures.lock();
         if verified {
@@ -344,13 +322,11 @@ impl Accounts {
     }
 }
 
-/// Returns the error for an expired token or temporary access key.
 fn expired(expires: Timestamp) -> ApiError {
     let expires = expires.utc_micros();
     ApiError::not_authenticated(format!("token expires, expires_at:{expires}"))
 }
 
-/// Temporary key pair with its security token.
 pub(crate) struct IssuedKeys {
     pub(crate) access_key: String,
     pub(crate) secret_key: String,

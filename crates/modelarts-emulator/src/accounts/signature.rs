@@ -1,18 +1,11 @@
-//! Verification of signatures of the algorithm SDK-HMAC-SHA256, in both dialects. With `Access=` in
-//! the `Authorization` header, the request is signed with the secret key itself. With
-//! `Credential=`, it is signed with a key that is derived from the secret key for a day, a region
-//! and a service.
-//!
-//! This module shares no signing code with the client, so an error on one side results in a
-//! mismatch.
+//! Verification of signatures of SDK-HMAC-SHA256, in both dialects: `Access=` signs with the secret
+//! key itself, `Credential=` with a key that is derived from it for a day, a region and a service.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use axum::http::HeaderMap;
 use hmac::{Hmac, KeyInit, Mac};
+use modelarts_api::hex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use sha2::{Digest, Sha256};
 
@@ -23,8 +16,7 @@ const ALGORITHM: &str = "SDK-HMAC-SHA256";
 /// Greatest accepted difference between the client's clock and the server's, in either direction.
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Characters to percent-encode, with hexadecimal digits in upper case: all except `A-Z a-z 0-9 - _
-/// . ~`.
+/// Characters to percent-encode.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// A request as it was received.
@@ -42,30 +34,35 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// Error of verifying a signature. The texts are those of the gateway where they are known,
-/// otherwise the emulator's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Error of a signature, in the words of the gateway where they are known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// The request has neither a signature nor a token.
+    #[error("x-auth-token not found")]
     NoCredentials,
-    /// The `Authorization` header names an algorithm that this verifier does not support, for
-    /// example the derived signature `V11-HMAC-SHA256`.
+    /// The algorithm is not supported, such as the derived `V11-HMAC-SHA256`.
+    #[error("calc aksk signature fail:unsupported algorithm:{found}")]
     UnsupportedAlgorithm {
         /// The first word of the `Authorization` header.
         found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
+    #[error("calc aksk signature fail:{reason}")]
     Malformed {
         /// The description of the defect.
         reason: &'static str,
     },
     /// The access key does not exist.
+    #[error("ak {access_key} not exist")]
     UnknownKey {
         /// The access key as sent.
         access_key: String,
     },
     /// The signing time is too far in the past or in the future.
+    #[error(
+        "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
+    )]
     Expired {
         /// The value of `X-Sdk-Date` as sent.
         signed: String,
@@ -73,34 +70,12 @@ pub enum SignatureError {
         server: String,
     },
     /// The signature does not match the request and the key.
+    #[error("verify aksk signature fail, canonicalRequest:{canonical_request}")]
     Mismatch {
         /// The canonical request as computed by the server, with `|` for line ends.
         canonical_request: String,
     },
 }
-
-impl fmt::Display for SignatureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCredentials => f.write_str("x-auth-token not found"),
-            Self::UnsupportedAlgorithm { found } => {
-                write!(f, "calc aksk signature fail:unsupported algorithm:{found}")
-            }
-            Self::Malformed { reason } => write!(f, "calc aksk signature fail:{reason}"),
-            Self::UnknownKey { access_key } => write!(f, "ak {access_key} not exist"),
-            Self::Expired { signed, server } => write!(
-                f,
-                "calc aksk signature fail:signature expired, signature time:{signed},server \
-                 time:{server}"
-            ),
-            Self::Mismatch { canonical_request } => {
-                write!(f, "verify aksk signature fail, canonicalRequest:{canonical_request}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SignatureError {}
 
 /// Verifies the signature of a request, and returns its access key.
 ///
@@ -161,12 +136,10 @@ impl<'a> SignedRequest<'a> {
         Ok(Self { request, authorization, date, secret, headers })
     }
 
-    /// Returns the access key of the request.
     pub(crate) fn access_key(&self) -> &'a str {
         self.authorization.access_key
     }
 
-    /// Compares the signature with the one computed for this body.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), SignatureError> {
         let ReceivedRequest { method, query, .. } = self.request;
         let method = method.to_ascii_uppercase();
@@ -203,8 +176,7 @@ impl<'a> SignedRequest<'a> {
         }
     }
 
-    /// Compares the signature with that of a canonical request, in constant time. Returns `None` if
-    /// the signature is not hexadecimal.
+    /// Compares the signature in constant time. Returns `None` if it is not hexadecimal.
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
@@ -294,8 +266,7 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns the signed headers as `name:value` lines. They must be present, sorted and in lower
-/// case. The `Credential=` dialect collapses repeated blanks.
+/// Returns `name:value` lines. The headers must be present, sorted and in lower case.
 fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
@@ -322,8 +293,7 @@ fn canonical_headers(
     Ok(lines)
 }
 
-/// Returns the canonical path: each segment decoded once and encoded again, with a slash at the
-/// end.
+/// Returns the path with each segment decoded once and encoded again, and a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
     let segments = decoded.split(|byte| *byte == b'/').map(encode);
@@ -334,9 +304,8 @@ fn canonical_path(path: &str) -> String {
     canonical
 }
 
-/// Returns the canonical query, with pairs sorted by key and value. If a key repeats, it also
-/// returns the variant with the values of that key in the order in which they were sent, because a
-/// signer may have sorted them as numbers.
+/// Returns the sorted query and, if a key repeats, the variant with its values in the order sent,
+/// because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
     let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -354,8 +323,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// Returns the last line of the canonical request, the hash of the body. A hash sent by the client
-/// must match the body.
+/// Returns the hash of the body. A hash sent by the client must match.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {
@@ -372,14 +340,12 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     percent_encode(bytes.as_ref(), RESERVED).to_string()
 }
 
-/// Returns the SHA-256 hash in lower-case hexadecimal digits.
 fn sha256(bytes: impl AsRef<[u8]>) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(bytes))
 }
 
 /// Decodes hexadecimal digits. It accepts lower case only, the form of signatures.
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),

@@ -1,23 +1,16 @@
-//! Error responses.
-//!
-//! Training errors come from the description's table of errors (`error_table.rs`). This module
-//! contains constructors for errors that several callers return. The service never returns codes
-//! that start with `Emulator.`.
+//! Error responses. The service never returns codes that start with `Emulator.`.
 
 use axum::http::StatusCode;
+use modelarts_api::ERROR_CODES;
 use serde_json::{Value, json};
 
-use crate::api::error_table::{code, fill, row};
-
-/// Error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// True for errors of the API gateway, whose body includes the request ID. Errors of ModelArts
-    /// itself do not include it.
+    /// True for errors of the API gateway, whose body includes the request ID.
     from_gateway: bool,
 }
 
@@ -43,19 +36,19 @@ impl ApiError {
         error
     }
 
-    /// Creates the error from the row of the service's table with this number; `values` fill the
-    /// placeholders of its message.
+    /// Creates the error of a row of the table; `values` fill the placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
-        let Some((row, message)) = row(number).and_then(|row| Some((row, row.message?))) else {
-            return Self::internal(format!("No row for ModelArts.{number}."));
+        let code = code(number);
+        let mut rows = ERROR_CODES.iter().filter(|row| row.code == code);
+        let Some((row, message)) = rows.find_map(|row| Some((row, row.message?))) else {
+            return Self::internal(format!("No row for {code}."));
         };
         let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
-        let mut error = Self::new(status, code(number), fill(message, values));
+        let mut error = Self::new(status, code, fill(message, values));
         error.solution = row.solution;
         error
     }
 
-    /// Replaces a word in the message of the error.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         self.message = self.message.replace(from, to);
         self
@@ -65,8 +58,6 @@ impl ApiError {
         Self::of(108, &[action])
     }
 
-    // ---- errors of the API gateway ----
-
     pub(crate) fn not_authenticated(reason: impl std::fmt::Display) -> Self {
         Self::gateway(
             StatusCode::UNAUTHORIZED,
@@ -75,20 +66,13 @@ impl ApiError {
         )
     }
 
-    /// Returns the error for a path at which the gateway has no API. The message is taken from the
-    /// gateway's list of error codes.
+    /// The message is that of the gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
             StatusCode::NOT_FOUND,
             "APIGW.0101",
             "The API does not exist or has not been published in the environment",
         )
-    }
-
-    // ---- errors of ModelArts that several callers return ----
-
-    pub(crate) fn duplicate_name(name: &str) -> Self {
-        Self::of(2751, &[name])
     }
 
     pub(crate) fn algorithm_not_found() -> Self {
@@ -99,42 +83,17 @@ impl ApiError {
         Self::of(2775, &[id])
     }
 
-    pub(crate) fn wrong_project(requested: &str, own: &str) -> Self {
-        Self::of(2786, &[requested, own])
-    }
-
-    /// Returns the error for an invalid parameter; `what` names the field and states the violated
-    /// rule.
+    /// `what` names the field and states the violated rule.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
-    }
-
-    pub(crate) fn sorting() -> Self {
-        Self::of(2790, &[])
     }
 
     pub(crate) fn obs_path(path: &str, reason: impl std::fmt::Display) -> Self {
         Self::of(2791, &[path, &reason.to_string()])
     }
 
-    pub(crate) fn boot_file_outside() -> Self {
-        Self::of(2792, &[])
-    }
-
     pub(crate) fn too_many_nodes(requested: i64, maximum: u32) -> Self {
         Self::of(2793, &[&requested.to_string(), &maximum.to_string()])
-    }
-
-    pub(crate) fn command_and_image() -> Self {
-        Self::of(2806, &[])
-    }
-
-    pub(crate) fn filter_key(key: &str) -> Self {
-        Self::of(2807, &[key])
-    }
-
-    pub(crate) fn filter_operator(operator: &str) -> Self {
-        Self::of(2808, &[operator])
     }
 
     pub(crate) fn filter_value(value: &str) -> Self {
@@ -149,8 +108,7 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Returns the error for an invalid query of ListTrainingJobEvents. Unlike other errors, it has
-    /// an eight-digit code and only two fields, without a solution (SOURCES D-38).
+    /// Unlike other errors, it has an eight-digit code and no solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
     }
@@ -158,8 +116,6 @@ impl ApiError {
     pub(crate) fn body_too_large() -> Self {
         Self::of(4104, &[])
     }
-
-    // ---- errors of the emulator itself ----
 
     pub(crate) fn body_too_slow(maximum: std::time::Duration) -> Self {
         Self::new(
@@ -172,8 +128,7 @@ impl ApiError {
         )
     }
 
-    /// Returns the error for an input that the emulator does not model. `what` is the subject of
-    /// the message: an operation, or a field and its value.
+    /// `what` is the subject of the message: an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -189,12 +144,10 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Emulator.0403", sentence)
     }
 
-    /// Returns the error for an invalid request to a control route under `/_emulator`.
     pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
     }
 
-    /// Returns the error for an unknown job in a control route.
     pub(crate) fn no_such_job(id: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -207,7 +160,6 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
     }
 
-    /// Returns the body of the response. Errors of the gateway include `request_id`.
     pub(crate) fn body(&self, request_id: &str) -> Value {
         let mut body = json!({"error_msg": self.message, "error_code": self.code});
         if let Some(solution) = self.solution {
@@ -217,5 +169,61 @@ impl ApiError {
             body["request_id"] = request_id.into();
         }
         body
+    }
+}
+
+fn code(number: u16) -> String {
+    format!("ModelArts.{number:04}")
+}
+
+/// Fills the placeholders `%s` and `%d` of a message, from left to right.
+fn fill(message: &str, values: &[&str]) -> String {
+    let mut text = String::new();
+    let mut values = values.iter();
+    let mut rest = message;
+    while let Some(at) = rest.find('%') {
+        text.push_str(&rest[..at]);
+        text.push_str(values.next().unwrap_or(&""));
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_without_a_message_in_the_table_are_described() {
+        let errors = [ApiError::events_query()].map(|error| (error.code, error.status.as_u16()));
+        // The last two errors are those of injected faults that specify only a status.
+        let faults = [(code(2799), 429), (code(2950), 500)];
+        for (code, status) in errors.into_iter().chain(faults) {
+            let mut rows = ERROR_CODES.iter();
+            assert!(rows.any(|row| row.code == code && row.status == status), "{code}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled_from_the_left() {
+        for (number, values, message) in [
+            (
+                2793,
+                &["17", "16"][..],
+                "The number of flavor instances (17) exceeds the maximum (16).",
+            ),
+            (2758, &[], "code startup file path error."),
+            (2775, &["a%sb"], "Training job (ID: a%sb) not found."),
+        ] {
+            assert_eq!(ApiError::of(number, values).message, message);
+        }
+    }
+
+    #[test]
+    fn each_number_has_one_row_with_a_message() {
+        let mut codes: Vec<&str> =
+            ERROR_CODES.iter().filter(|row| row.message.is_some()).map(|row| row.code).collect();
+        codes.sort_unstable();
+        assert!(codes.is_sorted_by(|one, next| one < next), "{codes:?}");
     }
 }

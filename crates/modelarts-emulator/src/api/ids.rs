@@ -3,8 +3,7 @@
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Generator of IDs. Without a seed, IDs are random; with a seed, the sequence is the same at each
-/// start.
+/// Generator of IDs: random without a seed, the same sequence at each start with one.
 #[derive(Debug)]
 pub(crate) struct Ids(Option<Mutex<fastrand::Rng>>);
 

@@ -1,7 +1,5 @@
-//! Reading of single members of a request body, with errors that name the member.
-//!
-//! The emulator does not decode a request into a struct, because the service returns a specific
-//! status and code for each violated rule. A member that is `null` counts as absent.
+//! Reading of single members of a request body, with errors that name the member. A request is not
+//! decoded into a struct, because each violated rule has its own error. `null` counts as absent.
 
 use std::fmt;
 
@@ -9,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::{api::error::ApiError, files::container_path::ContainerPath};
 
-/// Field of a request body: its value and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonField<'a> {
     value: &'a Value,
@@ -17,31 +14,26 @@ pub(crate) struct JsonField<'a> {
 }
 
 impl<'a> JsonField<'a> {
-    /// Returns the whole body as a field.
     pub(crate) fn root(value: &'a Value) -> Self {
         Self { value, path: String::new() }
     }
 
-    /// Returns a member of an object, if present.
     pub(crate) fn get(&self, name: &str) -> Result<Option<Self>, ApiError> {
         let member = self.object()?.get(name).filter(|value| !value.is_null());
         Ok(member.map(|value| self.member(name, value)))
     }
 
-    /// Returns a required member of an object.
     pub(crate) fn required(&self, name: &str) -> Result<Self, ApiError> {
         self.get(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// Returns a string member. An empty string counts as absent, because examples send it (SOURCES
-    /// X).
+    /// An empty string counts as absent, because examples send it (SOURCES X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// Returns the value of a member that is a path in the container, if present. The emulator
-    /// supports only directories below `/home`.
+    /// Returns a path in the container. The emulator supports only directories below `/home`.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
@@ -55,14 +47,12 @@ impl<'a> JsonField<'a> {
         })
     }
 
-    /// Returns a required string member, which must not be empty.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
         let text = Some(text).filter(|text| !text.is_empty());
         text.ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the elements of an array member, or no elements if it is absent.
     pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Self>, ApiError> {
         self.get(name)?.map_or_else(|| Ok(Vec::new()), |list| list.items())
     }
@@ -80,7 +70,6 @@ impl<'a> JsonField<'a> {
         Ok(text)
     }
 
-    /// Returns the string value of the field, which may have at most `maximum` characters.
     pub(crate) fn text_up_to(&self, maximum: usize) -> Result<&'a str, ApiError> {
         let text = self.text()?;
         if text.chars().count() > maximum {
@@ -106,7 +95,6 @@ impl<'a> JsonField<'a> {
         Ok(list.enumerate().map(item).collect())
     }
 
-    /// Returns the members of an object, each as a field.
     pub(crate) fn members(&self) -> Result<Vec<(&'a str, Self)>, ApiError> {
         let members = self.object()?.iter();
         let fields = members.map(|(name, value)| (name.as_str(), self.member(name, value)));
@@ -118,7 +106,6 @@ impl<'a> JsonField<'a> {
         ApiError::invalid_parameter(format!("{self} must {what}"))
     }
 
-    /// Returns the value as received.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// Decodes a value of a query. A `+` is decoded as a space, because browsers and Python's
-/// `urlencode` and `requests` encode spaces in this way. Returns `None` if the result is not UTF-8.
-/// Signatures cover the string as sent, which `accounts/signature.rs` reads separately.
+/// Decodes `+` as a space, as browsers and Python encode it. Returns `None` if it is not UTF-8.
 pub(crate) fn decode(value: &str) -> Option<String> {
     let value = value.replace('+', " ");
     let decoded = percent_decode_str(&value).decode_utf8().ok();

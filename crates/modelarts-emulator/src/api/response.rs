@@ -1,31 +1,31 @@
 //! Responses before serialisation.
 
+use std::io;
+
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
     http::{
         HeaderValue, StatusCode,
         header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName},
     },
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt, stream};
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::api::error::ApiError;
 
-/// Point at which an injected fault cuts a connection. It is passed to the server in the extensions
-/// of the response.
+/// Point at which a fault cuts a connection, passed to the server with the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Before the first byte of the response is sent.
     BeforeAnswer,
     /// After the head and half of the body have been sent.
     MidBody,
 }
 
-/// Response with status, headers and body. JSON bodies remain unserialised until the response is
-/// sent.
+/// Response whose JSON body stays a value until it is sent.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -44,7 +44,6 @@ enum ResponseBody {
 }
 
 impl ResponseBody {
-    /// Returns the media type and the bytes of the body.
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
             Self::Empty => (None, Bytes::new()),
@@ -72,7 +71,6 @@ impl ApiResponse {
         Self::of(status, body)
     }
 
-    /// Creates a response for which the server sends nothing and cuts the connection.
     pub(crate) fn cut(cut: Cut) -> Self {
         let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
         response.cut = Some(cut);
@@ -99,14 +97,12 @@ impl ApiResponse {
         self
     }
 
-    /// Applies `change` to the body if it is JSON.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
         if let ResponseBody::Json(body) = &mut self.body {
             change(body);
         }
     }
 
-    /// Returns the bytes of the body.
     pub(crate) fn bytes(&self) -> Bytes {
         self.body.bytes().1
     }
@@ -115,16 +111,11 @@ impl ApiResponse {
         self.status
     }
 
-    /// Builds the HTTP response, with the header `X-Request-Id` that every response of the service
-    /// contains.
+    /// Builds the response, with the header `X-Request-Id` of all responses of the service.
     pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
-        let body = match self.cut {
-            Some(Cut::MidBody) => half_body(bytes),
-            _ => Body::from(bytes),
-        };
-        let mut response = Response::new(body);
+        let mut response = Response::new(Body::from(bytes));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         if let Some(content_type) = content_type {
@@ -138,21 +129,61 @@ impl ApiResponse {
         if let Some(cut) = self.cut {
             response.extensions_mut().insert(cut);
         }
-        response
+        match self.cut {
+            Some(Cut::MidBody) => cut_in_half(response),
+            _ => response,
+        }
     }
 }
 
-/// Returns a body that declares its full length, delivers half of its bytes, and then fails.
-fn half_body(bytes: Bytes) -> Body {
-    let first = bytes.slice(..bytes.len() / 2);
-    Body::from_stream(stream::unfold(Some(first), |rest| async move {
-        match rest {
-            Some(first) => Some((Ok(first), None)),
-            None => {
-                // Yields once, so that the connection can send the first half.
-                tokio::task::yield_now().await;
-                Some((Err(std::io::Error::other("cut on purpose")), None))
-            }
-        }
-    }))
+pub(crate) type Reply = Result<ApiResponse, ApiError>;
+
+pub(crate) fn ok(body: Value) -> Reply {
+    Ok(ApiResponse::json(StatusCode::OK, body))
+}
+
+/// Returns a new request ID in the format of the service: 32 hexadecimal digits.
+pub(crate) fn new_request_id() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
+impl IntoResponse for ApiResponse {
+    fn into_response(self) -> Response {
+        self.with_request_id(&new_request_id())
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let request_id = new_request_id();
+        ApiResponse::error(&self, &request_id).with_request_id(&request_id)
+    }
+}
+
+/// Returns the response with a body that fails after half of its length.
+pub(crate) fn cut_in_half(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let declared = parts.headers.get(CONTENT_LENGTH);
+    let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let length = declared.or(HttpBody::size_hint(&body).exact()).unwrap_or_default();
+    if length > 0 {
+        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    let chunks = body.into_data_stream();
+    let cut = stream::unfold((chunks, length / 2), |(mut chunks, rest)| async move {
+        let next = if rest > 0 { chunks.next().await } else { None };
+        let Some(chunk) = next else {
+            // Yields once, so that the connection can send the first half.
+            tokio::task::yield_now().await;
+            return Some((Err(axum::Error::new(io::Error::other("cut on purpose"))), (chunks, 0)));
+        };
+        let chunk: Result<Bytes, axum::Error> = chunk;
+        let kept = chunk.map(|chunk| {
+            let kept = usize::try_from(rest).map_or(chunk.len(), |rest| rest.min(chunk.len()));
+            chunk.slice(..kept)
+        });
+        let left = kept.as_ref().map_or(0, |kept| rest - kept.len() as u64);
+        Some((kept, (chunks, left)))
+    });
+    Response::from_parts(parts, Body::from_stream(cut))
 }

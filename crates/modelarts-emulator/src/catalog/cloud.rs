@@ -8,6 +8,7 @@ use crate::catalog::operations::{modelled, relative_path};
 
 /// The cloud to emulate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Cloud {
     /// Open Telekom Cloud, with 25 of the operations and two kinds of jobs.
     Otc,
@@ -18,14 +19,13 @@ pub enum Cloud {
 
 impl Cloud {
     /// Returns the name of the cloud in the description.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
             Self::Huawei => "huawei",
         }
     }
 
-    /// Returns true if the cloud offers this operation.
     pub(crate) fn has(self, operation: &Operation) -> bool {
         operation.clouds.contains(&self.name())
     }
@@ -42,9 +42,7 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(operation))
     }
 
-    /// Returns true if the cloud may offer an undocumented API at this path. For Open Telekom
-    /// Cloud, all paths of training management are known, but not those of other parts of
-    /// ModelArts.
+    /// Returns true if the cloud may offer an undocumented API at this path.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;
@@ -55,8 +53,7 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Returns the values of `kind` that the service defines. The emulator rejects all except `job`
-    /// and `hetero_job` with 501.
+    /// Returns the values of `kind` of the service; the emulator has only `job` and `hetero_job`.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -73,8 +70,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the allowed values of the annotation `fault-tolerance/job-retry-num`, from the user
-    /// guide of each cloud (SOURCES, rule `retries-in-range`).
+    /// Returns the values of `fault-tolerance/job-retry-num` (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,

@@ -4,22 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// Preset engine, as listed by ShowTrainingJobEngines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// True if the engine behaves as in version 1 of the API, which ignores the local directories
-    /// of a request.
+    /// True if it behaves as in version 1 of the API, which ignores the local directories.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
-    /// Images for nodes without and with accelerator cards; an empty string if the engine has no
-    /// such image.
+    /// Images for nodes without and with accelerator cards; empty if there is none.
     images: [&'static str; 2],
     image_version: &'static str,
-    /// True if new jobs cannot use the engine. No source names such an engine; the table contains
-    /// one so that the corresponding error can occur (SOURCES, rule `engine-not-retired`).
+    /// True if new jobs cannot use the engine (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 
@@ -62,8 +58,7 @@ const PYTORCH_1_3: &str = "modelarts-job-dev-image/pytorch-cp36:1.3.0";
 const PYTORCH_1_4: &str = "modelarts-job-dev-image/pytorch-cp36:1.4.0";
 const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
 
-/// Engines of the emulator, from the engine-list, job creation, job details and algorithm examples
-/// of the API reference.
+/// Engines of the examples of the API reference.
 const ENGINES: &[Engine] = &[
     v1_engine(
         "caffe-1.0.0-python2.7",
@@ -126,9 +121,7 @@ impl Engine {
         ENGINES.iter().find(|engine| engine.id == id)
     }
 
-    /// Finds an engine by name and version. The version may be abbreviated at a hyphen:
-    /// `pytorch_1.8.0` selects the first engine whose version continues with `-cuda_…`. This
-    /// abbreviation is an extension of the emulator.
+    /// Finds an engine. As an extension, the version may end at a hyphen: `pytorch_1.8.0`.
     pub(crate) fn by_name(name: &str, version: &str) -> Option<&'static Self> {
         ENGINES.iter().find(|engine| {
             engine.name == name
@@ -139,20 +132,17 @@ impl Engine {
         })
     }
 
-    /// Returns the names of the engines that new jobs can use on nodes with (`gpu`) or without
-    /// accelerator cards.
+    /// Returns the names of usable engines on nodes with (`gpu`) or without cards.
     pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
         let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
         let usable = ENGINES.iter().filter(usable);
         usable.map(|engine| engine.name).collect()
     }
 
-    /// Returns true if the engine has an image for nodes with (`gpu`) or without accelerator cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         !self.images[gpu as usize].is_empty()
     }
 
-    /// Returns the engines that new jobs can use, in the documented JSON form.
     pub(crate) fn list() -> Value {
         let items: Vec<Value> = ENGINES
             .iter()

@@ -1,17 +1,13 @@
-//! Flavors: the hardware of a node and the maximum number of nodes. The values are from the
-//! examples (SOURCES X, D-20) and from the IDs in the reference (SOURCES O, D-67).
-//!
-//! The table lists public flavors before those of dedicated GPU pools.
+//! Flavors, with values from the examples (SOURCES X, D-20) and the IDs in the reference (SOURCES
+//! O, D-67). Public flavors come before those of pools.
 
 use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// Maximum number of workers of a job whose flavor defines no limit. All workers run on the same
-/// machine.
+/// Maximum number of workers of a job whose flavor defines no limit.
 const MAX_NODES: u32 = 16;
 
-/// Flavor: the hardware of a job's nodes and their maximum number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavor {
     pub(crate) id: &'static str,
@@ -60,8 +56,7 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     Flavor { of_pools: true, ..gpu(id, id, id, (cards, "GP-Vnt1", "32GB")) }
 }
 
-/// Flavors of the emulator. The CPU flavors are from the flavor-list example of the API reference;
-/// the GPU flavors are from its job creation and job details examples.
+/// Flavors, from the examples of the API reference.
 pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
     cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),
@@ -101,12 +96,10 @@ impl Flavor {
         FLAVORS.iter().find(|flavor| flavor.id == id)
     }
 
-    /// Returns the type of the flavor, `CPU` or `GPU`.
     pub(crate) const fn kind(&self) -> &'static str {
         if self.gpu.is_some() { "GPU" } else { "CPU" }
     }
 
-    /// Returns the number of accelerator cards per node.
     pub(crate) const fn cards(&self) -> u32 {
         match self.gpu {
             Some((cards, ..)) => cards,
@@ -159,12 +152,10 @@ impl Flavor {
     }
 }
 
-/// Returns the maximum number of nodes of a job with this flavor.
 pub(crate) fn max_nodes(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(MAX_NODES, |flavor| flavor.max_nodes)
 }
 
-/// Returns the number of accelerator cards per node.
 pub(crate) fn gpus(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(0, Flavor::cards)
 }

@@ -1,6 +1,4 @@
 //! Tables of the resources that the service offers: operations, clouds, engines, flavors and pools.
-//!
-//! [`quirks`] defines a switch for each behaviour on which sources are silent or disagree.
 
 pub(crate) mod cloud;
 pub(crate) mod engines;

@@ -7,8 +7,7 @@ use modelarts_api::{OPERATIONS, Operation};
 const NOT_MODELLED: [&str; 4] =
     ["ListFtArtifacts", "PublishFtArtifacts", "ShowFtDetail", "ShowFtMetrics"];
 
-/// Operations of OBS, by the names of the S3 API with the prefix `obs.`. They exist only with the
-/// feature `obs`.
+/// Operations of OBS, with the names of the S3 API behind `obs.`.
 const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
     &[
         "obs.ListBuckets",
@@ -32,7 +31,6 @@ const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
     &[]
 };
 
-/// Returns the operations that the emulator implements.
 pub(crate) fn modelled() -> impl Iterator<Item = &'static Operation> {
     let is_modelled = |operation: &&Operation| !NOT_MODELLED.contains(&operation.id);
     OPERATIONS.iter().filter(is_modelled)
@@ -44,13 +42,11 @@ pub(crate) fn relative_path(operation: &Operation) -> &'static str {
     path.unwrap_or(operation.path)
 }
 
-/// Returns the names of all operations: the operationIds, then those of OBS.
 pub(crate) fn operation_ids() -> impl Iterator<Item = &'static str> {
     let ids = modelled().map(|operation| operation.id);
     ids.chain(OBS_OPERATIONS.iter().copied())
 }
 
-/// Returns the name of an operation of OBS from that of the S3 API.
 #[cfg(feature = "obs")]
 pub(crate) fn obs_operation(name: &str) -> Option<&'static str> {
     let mut names = OBS_OPERATIONS.iter().copied();

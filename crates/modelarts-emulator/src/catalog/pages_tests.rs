@@ -1,5 +1,4 @@
-//! Tests that the flavors, engines and pools in code blocks of the repository's pages exist in an
-//! emulator with default settings.
+//! Tests that the flavors, engines and pools of the repository's pages exist by default.
 
 use std::{
     collections::BTreeSet,

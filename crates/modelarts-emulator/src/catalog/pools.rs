@@ -5,8 +5,7 @@
 pub enum PoolKind {
     /// Nodes without accelerator cards. Jobs in the pool specify no flavor.
     Cpu,
-    /// Nodes with accelerator cards. Jobs in the pool specify a flavor `modelarts.pool.visual.*`
-    /// with the required number of cards.
+    /// Nodes with accelerator cards; jobs name a flavor `modelarts.pool.visual.*`.
     Gpu,
 }
 
@@ -69,15 +68,13 @@ impl Pool {
         self
     }
 
-    /// Marks the pool as a pool of supernodes; `affinity_group_size` of its jobs then defaults to
-    /// 1.
+    /// Marks a pool of supernodes; `affinity_group_size` of its jobs then defaults to 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;
         self
     }
 
-    /// Returns the default pools, which an emulator has if its builder specifies none.
     pub(crate) fn defaults() -> Vec<Self> {
         vec![Self::new("pool-cpu", PoolKind::Cpu, 16), Self::new("pool-gpu", PoolKind::Gpu, 16)]
     }

@@ -39,16 +39,14 @@ macro_rules! quirks {
 }
 
 quirks! {
-    /// Phase of a job that was stopped after its maximum running duration (`openapi/SOURCES.md`,
-    /// D-154).
+    /// Phase of a job stopped after its maximum duration (`openapi/SOURCES.md`, D-154).
     auto_stopped: AutoStopPhase {
         /// `Terminated`, as after a stop by a user. The default.
         Terminated,
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// Phase of a preemptible job after its nodes have been assigned to another job
-    /// (`openapi/SOURCES.md`, D-155).
+    /// Phase of a job whose nodes another job took (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
         /// `Pending`: the job is queued again. The default.
         Pending,
@@ -97,13 +95,11 @@ quirks! {
         /// The jobs of the returned page.
         Page,
     }
-    /// Keys for clients of the S3 protocol in the environment of jobs (`openapi/SOURCES.md`,
-    /// D-136).
+    /// S3 keys in the environment of jobs (`openapi/SOURCES.md`, D-136).
     obs_keys: JobObsKeys {
         /// Jobs have none, as a user of the service reports. The default.
         Absent,
-        /// The keys of the job's user are in the variables that boto3 and the AWS CLI read, with
-        /// the endpoint and the region.
+        /// The variables of boto3 and the AWS CLI have the user's keys, endpoint and region.
         Environment,
     }
 }

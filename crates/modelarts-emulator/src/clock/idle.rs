@@ -1,8 +1,5 @@
-//! Detection of the moment when all tasks are idle. A manual clock advances to the next timer only
-//! then.
-//!
-//! A task is busy from each wake-up until it waits again. A task that waits for a process or
-//! another thread counts as idle, because processes and threads run in real time.
+//! Detection of the moment when all tasks are idle, at which a manual clock may advance. Processes
+//! and other threads run in real time, so a task that waits for them counts as idle.
 
 use std::{
     pin::Pin,
@@ -16,7 +13,6 @@ use std::{
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// Counter of the busy tasks of an emulator.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdleTracker(Arc<BusyCount>);
 
@@ -54,7 +50,6 @@ impl IdleTracker {
         }
     }
 
-    /// Waits until no tracked task is busy.
     pub(crate) async fn wait_until_idle(&self) {
         loop {
             let notified = self.0.none.notified();
@@ -75,7 +70,6 @@ const RUNNABLE: u8 = 1;
 /// State of a task that has finished or was dropped. It ignores further wake-ups.
 const DONE: u8 = 2;
 
-/// Waker of a tracked task.
 struct TaskWaker {
     busy: Arc<BusyCount>,
     state: AtomicU8,
@@ -100,7 +94,6 @@ impl Wake for TaskWaker {
     }
 }
 
-/// Future whose activity an [`IdleTracker`] counts.
 pub(crate) struct WatchedTask<F> {
     task_waker: Arc<TaskWaker>,
     waker: Waker,
@@ -148,7 +141,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::clock::{manual::ManualClock, system::Clock};
+    use crate::clock::{Clock, ManualClock};
 
     #[tokio::test]
     async fn work_is_busy_until_it_waits_and_again_when_it_is_woken() {

@@ -9,7 +9,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::clock::system::{Clock, Sleep};
+use crate::clock::{Clock, Sleep};
 
 /// Clock whose time changes only when it is [advanced](ManualClock::advance).
 #[derive(Debug)]

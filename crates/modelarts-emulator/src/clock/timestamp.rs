@@ -8,7 +8,7 @@ use jiff::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::clock::system::Clock;
+use crate::clock::Clock;
 
 /// Point in time with the service's precision: whole milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,7 +18,6 @@ pub(crate) struct Timestamp(i64);
 const REPORTED_OFFSET: i8 = 8;
 
 impl Timestamp {
-    /// Returns the current time of `clock`.
     pub(crate) fn now(clock: &dyn Clock) -> Self {
         clock.now().into()
     }
@@ -31,18 +30,15 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns the whole seconds since the epoch.
     pub(crate) const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// Returns the time with its milliseconds set to zero, the precision of nearly all times in
-    /// responses.
+    /// Returns the time without milliseconds, the precision of nearly all times in responses.
     pub(crate) const fn whole_second(self) -> Self {
         Self(self.seconds() * 1000)
     }
 
-    /// Returns the seconds since `earlier`, never negative.
     pub(crate) fn seconds_since(self, earlier: Self) -> f64 {
         self.since(earlier).as_secs_f64()
     }
@@ -57,7 +53,6 @@ impl Timestamp {
         self.timestamp().display_with_offset(Offset::constant(REPORTED_OFFSET)).to_string()
     }
 
-    /// Returns the time `duration` later.
     pub(crate) fn plus(self, duration: Duration) -> Self {
         Self(self.0 + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2))
     }
@@ -79,7 +74,6 @@ impl Timestamp {
         self.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
-    /// Parses a time in the format of the header `X-Sdk-Date`; other formats are invalid.
     pub(crate) fn parse_compact(text: &str) -> Option<Self> {
         if text.len() != "20260115T083045Z".len() {
             return None;
@@ -89,8 +83,7 @@ impl Timestamp {
         Some(Self(zoned.timestamp().as_millisecond()))
     }
 
-    /// Parses a time in a search of the service: a string of digits is in milliseconds, any other
-    /// string in RFC 3339 format.
+    /// Parses a time of a search: digits are milliseconds, any other text is RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::parse_millis(text).or_else(|| {
             let timestamp: jiff::Timestamp = text.parse().ok()?;

@@ -9,8 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, the time of the
-    /// first node sample in the examples.
+    /// Time from the accepted request to the queue: 2.4 s, as in the examples.
     pub creating: Duration,
     /// Time from the queue to the first container event: 7 s.
     pub queuing: Duration,
@@ -30,11 +29,9 @@ pub struct Timing {
     pub deleting: Duration,
     /// Time from the request to save an image to the saved image: 60 s \[i\].
     pub saving_image: Duration,
-    /// Maximum time for processes to end after SIGTERM, before SIGKILL: 30 s. This is an upper
-    /// bound, not a delay: a job ends as soon as its processes have ended.
+    /// Maximum time for processes to end after SIGTERM, before SIGKILL: 30 s.
     pub grace: Duration,
-    /// Maximum time that a job waits for nodes before it runs again: 30 minutes. This is also an
-    /// upper bound.
+    /// Maximum time that a job waits for nodes before it runs again: 30 minutes.
     pub requeue: Duration,
     /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. It
     /// limits real copies, so that factors do not shorten it.
@@ -62,8 +59,7 @@ impl Timing {
         }
     }
 
-    /// Returns a timing without delays, for tests. The grace period remains as an upper bound of 5
-    /// s.
+    /// Returns a timing without delays, and a grace period of at most 5 s, for tests.
     #[must_use]
     pub const fn instant() -> Self {
         Self {
@@ -113,8 +109,7 @@ impl Timing {
 }
 
 impl Default for Timing {
-    /// Returns delays thirty times shorter than those of the service. Each step remains visible,
-    /// and the steps together add about one and a half seconds to a job.
+    /// Returns visible delays, thirty times shorter than those of the service.
     fn default() -> Self {
         Self::faster(30.0)
     }

@@ -1,21 +1,18 @@
-//! Documents that are stored in the form in which responses contain them: algorithms, their
-//! publications, and experiments.
+//! Documents in the form of responses (algorithms, their publications, experiments), and quotas.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
 use crate::database::{Database, read_error, write_error};
 
-/// Stored document: an algorithm, a publication or an experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
     /// Key that is unique in the project: the name, or a key derived from it.
     pub(crate) name: String,
-    /// The document as shown in responses.
     pub(crate) value: Value,
 }
 
@@ -31,7 +28,6 @@ impl Document {
     }
 }
 
-/// All stored documents of one kind.
 #[derive(Debug)]
 pub(crate) struct Documents {
     database: Arc<Database>,
@@ -43,32 +39,26 @@ impl Documents {
         Self { database: Arc::clone(database), kind }
     }
 
-    /// Executes a change, and returns the number of changed documents.
     fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Inserts a document, unless its project already contains a document with this name. Returns
-    /// `true` if it was inserted.
+    /// Returns false if the project already has a document with this name.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
-        Ok(self.execute(sql, self.columns(record)?)? == 1)
+        let value = serde_json::to_string(&record.value).map_err(write_error)?;
+        let values = [self.kind, &record.project, &record.id, &record.name, &value];
+        Ok(self.execute(sql, values)? == 1)
     }
 
-    /// Replaces the document with the same ID. Returns `false` if that document does not exist, or
-    /// if the new name belongs to another document.
+    /// Returns false if no document has this ID, or another one has the new name.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";
-        Ok(self.execute(sql, self.columns(record)?)? == 1)
-    }
-
-    fn columns<'a>(&'a self, record: &'a Document) -> rusqlite::Result<[Cow<'a, str>; 5]> {
         let value = serde_json::to_string(&record.value).map_err(write_error)?;
-        let texts = [self.kind, &record.project, &record.id, &record.name];
-        let [kind, project, id, name] = texts.map(Cow::Borrowed);
-        Ok([kind, project, id, name, value.into()])
+        let values = [self.kind, &record.project, &record.id, &record.name, &value];
+        Ok(self.execute(sql, values)? == 1)
     }
 
     pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {
@@ -91,7 +81,6 @@ impl Documents {
         })
     }
 
-    /// Returns the documents of a project in the order of creation.
     pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Document>> {
         let sql = "SELECT id, project, name, value FROM records
                    WHERE kind = ?1 AND project = ?2 ORDER BY number";
@@ -100,5 +89,47 @@ impl Documents {
             let rows = select.query_map([self.kind, project], Document::read)?;
             rows.collect()
         })
+    }
+}
+
+/// Default maximum number of jobs of a project.
+const JOB_QUOTA: u32 = 10_000;
+
+#[derive(Debug)]
+pub(crate) struct Quotas {
+    database: Arc<Database>,
+    /// Default job quota, for projects without a value of their own.
+    jobs: i64,
+}
+
+impl Quotas {
+    pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
+        Self { database: Arc::clone(database), jobs: i64::from(jobs.unwrap_or(JOB_QUOTA)) }
+    }
+
+    pub(crate) fn get(&self, project: &str, resource: &str) -> rusqlite::Result<Option<i64>> {
+        let sql = "SELECT quota FROM quotas WHERE project = ?1 AND resource = ?2";
+        let set: Option<i64> = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([project, resource], |row| row.get(0));
+            found.optional()
+        })?;
+        Ok(set.or((resource == "job-num").then_some(self.jobs)))
+    }
+
+    pub(crate) fn set(&self, project: &str, resource: &str, quota: i64) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO quotas (project, resource, quota) VALUES (?1, ?2, ?3)";
+        self.database
+            .write(|connection| connection.execute(sql, params![project, resource, quota]))
+            .map(|_| ())
+    }
+
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        self.database.write(|connection| connection.execute("DELETE FROM quotas", [])).map(|_| ())
+    }
+
+    pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
+        let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
+        Ok(usize::try_from(jobs).unwrap_or(0))
     }
 }

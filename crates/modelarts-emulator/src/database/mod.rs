@@ -1,24 +1,15 @@
-//! SQLite database of an emulator. The database is a file, or is in memory if the emulator has no
-//! data directory.
+//! SQLite database of an emulator: a file, or in memory without a data directory.
 //!
-//! In a file, an acknowledged change is preserved when the process exits or is killed. A power
-//! failure may discard the most recent changes. Changes are executed immediately, and a separate
-//! thread commits them in groups. An HTTP response is sent only after [`Database::committed`] has
-//! confirmed all changes made before it.
+//! In a file, changes are executed at once and committed in groups by a thread; a response is sent
+//! only after [`Database::committed`]. A power failure may discard the most recent changes.
 //!
-//! If a commit fails because the disk is full, SQLite rolls back. The changes are then executed
-//! again from their statements ([`redo`]), which needs no disk, so that reads see them, and are
-//! committed when there is room. Until then [`Database::write`] refuses changes, and
-//! [`Database::keep`] accepts those that have happened already.
-//!
-//! In memory, each change is committed separately, and all data is lost when the emulator ends.
-//!
-//! [`documents`] and [`quotas`] access their own tables, and [`store`](crate::store) accesses the
-//! tables of jobs. The layout of the tables is `schema.sql`; a file of another layout is refused.
+//! If a commit fails because the disk is full, the changes are executed again from their statements
+//! ([`redo`]), so that reads see them, and committed when there is room. Until then
+//! [`Database::write`] refuses changes, and [`Database::keep`] accepts those that have happened
+//! already.
 
 pub(crate) mod documents;
 pub(crate) mod error;
-pub(crate) mod quotas;
 mod redo;
 
 use std::{
@@ -41,21 +32,17 @@ use crate::{api::error::ApiError, database::error::DatabaseError};
 
 /// Number of the layout in `schema.sql`, which a file contains as its `user_version`.
 const LAYOUT: i64 = 4;
-/// Size of the page cache, in KiB. It is small because the operating system caches the file as
-/// well.
+/// Size of the page cache in KiB: small, because the operating system caches the file as well.
 const CACHE_KIB: i64 = 16 * 1024;
-/// Number of pages between checkpoints. Each checkpoint syncs the disk, so that a higher number is
-/// faster.
+/// Number of pages between checkpoints, each of which syncs the disk.
 const CHECKPOINT_PAGES: i64 = 4000;
 /// Time between two attempts to commit while the disk is full and nothing else happens.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The database of one emulator.
 #[derive(Debug)]
 pub(crate) struct Database {
     shared: Arc<Shared>,
-    /// Thread that commits changes in groups. `None` in memory, where each change is committed
-    /// separately.
+    /// Thread that commits; `None` in memory, where each change is committed separately.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -79,7 +66,6 @@ struct Inner {
     closing: bool,
 }
 
-/// Progress of the commits.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     /// Number of changes committed so far.
@@ -91,8 +77,7 @@ struct Progress {
 }
 
 impl Database {
-    /// Opens the file, and creates it if it does not exist. If `path` is `None`, the database is in
-    /// memory.
+    /// Opens or creates the file. Without a path, the database is in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
         let connection = match path {
             None => Connection::open_in_memory()?,
@@ -152,9 +137,8 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change, unless earlier changes cannot be stored. After an error of the change,
-    /// the database stores no further changes: it rolls back those since the last commit, and
-    /// returns the error to callers that wait for them and to all later callers.
+    /// Executes a change, unless earlier ones cannot be stored. After an error of the change
+    /// itself, the changes since the last commit are rolled back, and all later calls fail.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -172,8 +156,7 @@ impl Database {
         }
     }
 
-    /// Executes a change that has happened already, such as the next phase of a job. If the disk is
-    /// full, the change is kept in memory until there is room.
+    /// Executes a change that has happened already. With a full disk, it is kept in memory.
     pub(crate) fn keep<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -203,8 +186,7 @@ impl Database {
         self.shared.progress.borrow().failure.clone()
     }
 
-    /// Returns the stored value of a setting, or stores and returns `new` if the setting has no
-    /// value.
+    /// Returns the stored value of a setting, and stores `new` if it has none.
     pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
         self.write(|connection| {
             let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
@@ -272,7 +254,6 @@ impl Shared {
         }
     }
 
-    /// Attempts to commit all changes executed so far, and records the progress.
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         let committed = match &inner.connection {
@@ -297,8 +278,7 @@ impl Shared {
         });
     }
 
-    /// Executes the changes again that a failed commit has rolled back, if a later commit may
-    /// succeed.
+    /// Executes the changes again that a failed commit has rolled back, if a later one may succeed.
     fn restore(&self, inner: &mut Inner, error: &rusqlite::Error) {
         let full = matches!(
             error.sqlite_error_code(),
@@ -345,7 +325,6 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Commits the open transaction, if any.
 fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     if !connection.is_autocommit() {
         connection.prepare_cached("COMMIT")?.execute([])?;
@@ -353,8 +332,7 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Locks the file for this process, and checks its layout and its pages. An empty file gets the
-/// tables.
+/// Locks the file, and checks its layout and its pages. An empty file gets the tables.
 fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(Duration::ZERO)?;
@@ -367,8 +345,7 @@ fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     connection.pragma_update(None, "cache_spill", false)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     redo::enable(connection);
-    // This statement acquires the lock, which is held until the file is closed in this locking
-    // mode.
+    // In this locking mode, the lock is held until the file is closed.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
@@ -385,8 +362,7 @@ fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Reads all pages, so that an unreadable page is reported when the emulator starts and not in the
-/// middle of a job. The check takes 0.2 s for 100,000 jobs.
+/// Reads all pages, so that damage is found at the start: 0.2 s for 100,000 jobs.
 fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
@@ -400,19 +376,16 @@ fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     }
 }
 
-/// Converts failed reads and writes to internal errors of the emulator.
 impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
         Self::internal(format!("The state of the emulator cannot be used: {error}."))
     }
 }
 
-/// Returns the error for a JSON column that cannot be read.
 pub(crate) fn read_error(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// Returns the error for a value that cannot be written as JSON.
 pub(crate) fn write_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

@@ -17,8 +17,7 @@ pub(super) fn enable(connection: &Connection) {
     connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(add));
 }
 
-/// Calls `change`, and returns its result with the text of the statements that it has executed.
-/// Their parameters are replaced by values; numbers with a fraction have 15 digits.
+/// Returns the result of `change`, and the statements that it has executed, with their values.
 pub(super) fn record<R>(change: impl FnOnce() -> R) -> (R, String) {
     STATEMENTS.replace(Some(String::new()));
     let result = change();

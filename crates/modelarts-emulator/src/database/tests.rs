@@ -63,8 +63,7 @@ fn garbage_in_the_last_pages_is_found_when_the_file_is_opened() {
     assert!(bytes == std::fs::read(&path).unwrap(), "the file has changed");
 }
 
-/// After a failed change, waiting and later callers receive an error, and committed changes are
-/// preserved.
+/// Failed changes also fail waiting and later callers; committed changes stay.
 #[tokio::test]
 async fn a_failure_reaches_all_waiters() {
     let directory = tempfile::tempdir().unwrap();

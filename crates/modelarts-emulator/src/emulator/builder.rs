@@ -5,12 +5,12 @@ use std::{collections::BTreeSet, fmt, net::SocketAddr, path::PathBuf, sync::Arc}
 use crate::{
     accounts::User,
     catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
-    clock::{system::Clock, timing::Timing},
+    clock::{Clock, timing::Timing},
     emulator::{Emulator, error::StartError, runner::RunnerKind},
     execution::seeds::Seeds,
     job::{event::Wording, state::RestartOn},
     runner::process::view::Container,
-    traffic::observer::{Exchange, Observer},
+    traffic::request_log::{Exchange, Observer},
 };
 
 /// Settings of an [`Emulator`].
@@ -63,15 +63,13 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Sets the address to listen on, which must be a loopback address. Default: `127.0.0.1` with a
-    /// free port.
+    /// Sets the loopback address to listen on. Default: `127.0.0.1` with a free port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
-    /// Sets the address on which OBS is served over HTTP, which must be a loopback address.
-    /// Default: `127.0.0.1` with a free port.
+    /// Sets the loopback address of OBS over HTTP. Default: `127.0.0.1` with a free port.
     #[cfg(feature = "obs")]
     pub fn obs_listen(mut self, address: SocketAddr) -> Self {
         self.obs_listen = Some(address);
@@ -86,43 +84,37 @@ impl Builder {
         self
     }
 
-    /// Sets the directory that holds OBS, which is created if it does not exist. Default: a
-    /// temporary directory.
+    /// Sets the directory of OBS, created if absent. Default: a temporary directory.
     pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.obs_root = Some(path.into());
         self
     }
 
-    /// Sets the id of the first user's project. Default: the id stored in the data directory, or a
-    /// random id in a new directory. An id that is set here is not stored.
+    /// Sets the project of the first user. Default: the one in the data directory, or random.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// Sets the access key of the first user. Default: the key stored in the data directory, or a
-    /// random key in a new directory. A key that is set here is not stored.
+    /// Sets the access key of the first user. Default: as for the project.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// Sets the secret key that belongs to the access key. Default: the key stored in the data
-    /// directory, or a random key in a new directory. A key that is set here is not stored.
+    /// Sets the secret key of the access key. Default: as for the project.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
     }
 
-    /// Sets the password of the first user, for `POST /v3/auth/tokens`. Default: the password in
-    /// the user's own settings, or none.
+    /// Sets the first user's password for tokens. Default: that of its own settings, or none.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
     }
 
-    /// Allows the first user to give jobs the priority 3, which the service does not permit by
-    /// default. Default: the user's own setting.
+    /// Allows the first user to give jobs the priority 3. Default: the user's own setting.
     pub fn high_priority(mut self, on: bool) -> Self {
         self.high_priority = on;
         self
@@ -134,8 +126,7 @@ impl Builder {
         self
     }
 
-    /// Rejects a job whose output path an active job writes to. Only the guide to an old console
-    /// documents this rule (`openapi/SOURCES.md`, G). Default: no.
+    /// Rejects a job whose output path an active job uses (`openapi/SOURCES.md`, G). Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self
@@ -169,8 +160,7 @@ impl Builder {
         self
     }
 
-    /// Sets the durations of the steps of a job. Default: [`Timing::default`], with short but
-    /// visible steps.
+    /// Sets the durations of the steps of a job. Default: [`Timing::default`].
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
@@ -182,8 +172,7 @@ impl Builder {
         self
     }
 
-    /// Sets the cloud to emulate, which determines operations, kinds of jobs and limits. Default:
-    /// [`Cloud::Huawei`].
+    /// Sets the cloud, which determines operations and limits. Default: [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
@@ -195,8 +184,7 @@ impl Builder {
         self
     }
 
-    /// Sets the directory of data sets: version `v` of the data set `d` is its subdirectory `d/v`.
-    /// Default: no data sets.
+    /// Sets the directory of data sets, with the directory `d/v` for version `v` of `d`.
     pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
         self.datasets = Some(path.into());
         self
@@ -224,8 +212,7 @@ impl Builder {
         self
     }
 
-    /// Sets the failures after which a job with `fault-tolerance/job-retry-num` runs again.
-    /// Default: [`RestartOn::AnyFailure`].
+    /// Sets the failures after which jobs run again. Default: [`RestartOn::AnyFailure`].
     pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
         self.restart_on = restart_on;
         self
@@ -245,8 +232,7 @@ impl Builder {
         self
     }
 
-    /// Sets the view of this machine in which the code of jobs runs, if the runner is
-    /// [`RunnerKind::Process`]. Default: [`Container::Auto`].
+    /// Sets the view of the machine for [`RunnerKind::Process`]. Default: [`Container::Auto`].
     pub fn container(mut self, container: Container) -> Self {
         self.container = container;
         self
@@ -300,8 +286,7 @@ impl Builder {
         self
     }
 
-    /// Adds an organization of the image registry, to which jobs can be saved as images. Default:
-    /// any name is accepted.
+    /// Adds an organization to which jobs can be saved as images. Default: any is accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
         self

@@ -1,8 +1,4 @@
 //! Running emulator.
-//!
-//! `builder` defines the settings of an emulator and starts the emulator, `runner` creates its
-//! runner. `variables` returns the environment variables for clients, `objects` accesses the OBS
-//! root, and `stored_job` reads stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;
@@ -30,7 +26,10 @@ use crate::{
     runner::process::python,
     server::router,
     state::EmulatorState,
-    traffic::{counts::RequestCount, faults::Faults, request_log::LoggedRequest},
+    traffic::{
+        faults::Faults,
+        request_log::{LoggedRequest, RequestCount},
+    },
 };
 
 /// A running emulator.
@@ -182,8 +181,7 @@ impl Emulator {
         self.state.store.wait(job_id, look).await
     }
 
-    /// Waits until a job is settled: its processes have ended and its last event is written.
-    /// Returns at once if the job does not exist.
+    /// Waits until a job has no processes and its last event is written, or does not exist.
     pub async fn wait_until_settled(&self, job_id: &str) {
         let look = |job: Option<&Job>| job.is_none_or(|job| job.lifecycle.settled).then_some(());
         self.state.store.wait(job_id, look).await;
@@ -240,8 +238,7 @@ impl Drop for Emulator {
         self.state.take_tasks().abort_all();
         self.state.work.copy_cancellation.cancel();
         self.state.work.runner.kill_all();
-        // The database is closed here, so that the next emulator on this directory need not wait
-        // for the last tasks.
+        // The next emulator on this directory need not wait for the last tasks.
         self.state.store.database.close();
     }
 }

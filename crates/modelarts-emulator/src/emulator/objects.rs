@@ -83,7 +83,6 @@ fn location(path: &str) -> io::Result<ObsPath> {
     parsed.map_err(|rule| io::Error::new(io::ErrorKind::InvalidInput, rule))
 }
 
-/// Parses the location of an object.
 fn object(path: &str) -> io::Result<ObsPath> {
     let location = location(path)?;
     if location.is_directory() {

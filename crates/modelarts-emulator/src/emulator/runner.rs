@@ -1,21 +1,18 @@
 //! Creation of the runner of an emulator from its settings.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use rustix::process::{Resource, getrlimit};
 
 #[cfg(feature = "slurm")]
-use crate::runner::slurm::launcher::{Settings as SlurmSettings, Slurm, SlurmLauncher};
+use crate::runner::slurm::launcher::{Slurm, SlurmLauncher};
 use crate::{
     clock::Clock,
     emulator::error::StartError,
-    files::confined_dir::ConfinedDir,
     metrics::Metrics,
     runner::{
         Runner,
+        launcher::RunnerSettings,
         process::{
             ProcessRunner, Settings,
             environment::HostEnvironment,
@@ -57,52 +54,36 @@ impl RunnerKind {
     }
 }
 
-pub(super) struct RunnerSettings<'a> {
-    pub(super) kind: RunnerKind,
-    pub(super) data_dir: &'a Path,
-    pub(super) obs: ConfinedDir,
-    pub(super) datasets: Option<PathBuf>,
-    pub(super) nfs: Option<PathBuf>,
-    pub(super) log_cap: u64,
-    pub(super) least_disk: u64,
-    pub(super) install_packages: bool,
-    /// Temporary directory to remove when the process of the emulator has ended.
-    pub(super) temporary: Option<PathBuf>,
-    pub(super) host: HostEnvironment,
-    pub(super) container: Container,
-    pub(super) clock: &'a Arc<dyn Clock>,
-    pub(super) metrics: &'a Arc<Metrics>,
-}
-
-pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
-    let data_dir = given.data_dir;
+pub(super) async fn create(
+    kind: RunnerKind,
+    data_dir: &Path,
+    settings: RunnerSettings,
+    host: HostEnvironment,
+    container: Container,
+    clock: &Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
+) -> Result<Runner, StartError> {
     let unusable = |error| StartError::Directory(data_dir.to_owned(), error);
-    match given.kind {
+    match kind {
         RunnerKind::Simulated(script) => {
-            let runner = SimulatedRunner::new(
-                data_dir,
-                given.obs,
-                script,
-                Arc::clone(given.clock),
-                Arc::clone(given.metrics),
-                given.log_cap,
-                given.temporary,
-            );
+            let (clock, metrics) = (Arc::clone(clock), Arc::clone(metrics));
+            let runner = SimulatedRunner::new(data_dir, settings, script, clock, metrics);
             Ok(Runner::Simulated(Arc::new(runner.map_err(unusable)?)))
         }
         RunnerKind::Process => {
-            let files = WorkerFiles::new(data_dir, given.obs, given.datasets).map_err(unusable)?;
-            let sight = Sight::find(given.container, data_dir).await;
+            let files = WorkerFiles::new(data_dir, settings.obs, settings.datasets);
+            let files = files.map_err(unusable)?;
+            let sight = Sight::find(container, data_dir).await;
             let settings = Settings {
                 sight: sight.map_err(StartError::Container)?,
                 package: data_dir.join("moxing"),
-                nfs: given.nfs.unwrap_or_else(|| data_dir.join("nfs")),
-                host: given.host,
+                nfs: settings.nfs.unwrap_or_else(|| data_dir.join("nfs")),
+                host,
                 image: None,
-                log_cap: given.log_cap,
-                least_disk: given.least_disk,
-                install_packages: given.install_packages,
-                temporary: given.temporary,
+                log_cap: settings.log_cap,
+                least_disk: settings.least_disk,
+                install_packages: settings.install_packages,
+                temporary: settings.temporary,
             };
             let [jobs, records] = ["jobs", "running"].map(|name| data_dir.join(name));
             let runner = ProcessRunner::new(files, &jobs, &records, settings).map_err(unusable)?;
@@ -111,23 +92,13 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
             let shared = slurm.shared.clone();
-            let launcher = SlurmLauncher::new(SlurmSettings {
-                slurm,
-                obs: given.obs,
-                datasets: given.datasets,
-                nfs: given.nfs,
-                log_cap: given.log_cap,
-                least_disk: given.least_disk,
-                install_packages: given.install_packages,
-                temporary: given.temporary,
-            });
+            let launcher = SlurmLauncher::new(slurm, settings);
             Ok(Runner::Process(launcher.map_err(|error| StartError::Directory(shared, error))?))
         }
     }
 }
 
-/// Returns the number of workers that may run at the same time. Half of the descriptors are for
-/// them; the others are for connections, the database and files that are read.
+/// Returns the number of concurrent workers, for which half of the descriptors are.
 pub(super) fn most_workers() -> u32 {
     let limit = getrlimit(Resource::Nofile).current;
     let workers =

@@ -12,31 +12,39 @@ use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, User, log_links::LogLinks},
+    accounts::{Accounts, User},
     api::ids::Ids,
     catalog::{pools::Pool, quirks::JobObsKeys},
-    clock::system::SystemClock,
-    database::{Database, documents::Documents, quotas::Quotas},
+    clock::SystemClock,
+    database::{
+        Database,
+        documents::{Documents, Quotas},
+    },
     emulator::{
         Emulator,
         builder::Builder,
         error::StartError,
-        runner::{self, RunnerKind, RunnerSettings},
+        runner::{self, RunnerKind},
     },
-    execution::recovery,
+    execution::lifecycle,
     files::confined_dir::ConfinedDir,
-    logs::index::LogIndexes,
+    logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
-    runner::process::environment::{HostEnvironment, ObsEndpoint, ObsKeys},
+    runner::{
+        launcher::RunnerSettings,
+        process::environment::{HostEnvironment, ObsEndpoint},
+    },
     scheduler::Scheduler,
     server::{connections, router},
     state::{Background, EmulatorState, Records, Settings, Traffic, Work},
     store::JobStore,
-    traffic::{counts::RequestCounts, faults::Faults, request_log::RequestLog},
+    traffic::{
+        faults::Faults,
+        request_log::{RequestCounts, RequestLog},
+    },
     validation::creation::Offer,
 };
 
-/// Default name of the user.
 const USER_NAME: &str = "emulator";
 /// Default maximum size of a log, in bytes.
 const LOG_CAP: u64 = 1 << 30;
@@ -50,11 +58,7 @@ impl Builder {
     /// If the address is not a loopback address or is not available, or a directory cannot be
     /// created.
     pub async fn start(mut self) -> Result<Emulator, StartError> {
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listen = self.listen.unwrap_or(listen);
-        if !listen.ip().is_loopback() {
-            return Err(StartError::NotLoopback(listen));
-        }
+        let listen = loopback(self.listen)?;
         let temporary = temporary_directory(&self)?;
         let directory = |given: &Option<PathBuf>, name: &str| match (given, &temporary) {
             (Some(path), _) => path.clone(),
@@ -68,8 +72,7 @@ impl Builder {
             .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
-        // The database is opened first, because its holder owns the files in the directory. Without
-        // a data directory, the state is in memory.
+        // The holder of the database owns the files in the directory, so it is opened first.
         let file = self.data_dir.is_some().then(|| data.root().join("state.sqlite3"));
         let database_error = |error| StartError::Database(data.root().to_owned(), error);
         let database = Database::open(file.as_deref()).map_err(database_error)?;
@@ -77,11 +80,9 @@ impl Builder {
         let users = known_users(&mut self, &database).await;
         let users = users.map_err(|error| database_error(error.into()))?;
         let accounts = Accounts::new(users, self.tokens, self.cloud.region(), &database);
-        let listen_error = |error| StartError::Listen(listen, error);
-        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
-        let address = listener.local_addr().map_err(listen_error)?;
+        let (listener, address) = bind(listen).await?;
         #[cfg(feature = "obs")]
-        let (obs_listener, obs_address) = listen_obs(self.obs_listen).await?;
+        let (obs_listener, obs_address) = bind(loopback(self.obs_listen)?).await?;
         #[cfg(feature = "obs")]
         let obs_url = Some(format!("http://{obs_address}"));
         #[cfg(not(feature = "obs"))]
@@ -93,18 +94,19 @@ impl Builder {
             obs: obs_url.clone().map(|url| ObsEndpoint {
                 url,
                 region: self.cloud.region(),
-                keys: match self.quirks.obs_keys {
+                users: match self.quirks.obs_keys {
                     JobObsKeys::Absent => HashMap::new(),
-                    JobObsKeys::Environment => accounts.users().iter().map(obs_keys).collect(),
+                    JobObsKeys::Environment => {
+                        let users = accounts.users().iter();
+                        users.map(|user| (user.id.clone(), user.clone())).collect()
+                    }
                 },
             }),
             devices: Vec::new(),
         };
         let is_unlimited = self.runner.has_own_queue();
         let starts_processes = matches!(self.runner, RunnerKind::Process);
-        let runner = runner::create(RunnerSettings {
-            kind: self.runner,
-            data_dir: data.root(),
+        let settings = RunnerSettings {
             obs: obs.clone(),
             datasets: self.datasets.clone(),
             nfs: self.nfs_root,
@@ -112,12 +114,10 @@ impl Builder {
             least_disk: self.least_disk.unwrap_or(LEAST_DISK),
             install_packages: self.install_packages.unwrap_or(true),
             temporary: temporary.as_ref().map(|place| place.path().to_owned()),
-            host,
-            container: self.container,
-            clock: &clock,
-            metrics: &metrics,
-        })
-        .await?;
+        };
+        let (kind, container) = (self.runner, self.container);
+        let runner =
+            runner::create(kind, data.root(), settings, host, container, &clock, &metrics).await?;
         let pools = if self.pools.is_empty() { Pool::defaults() } else { self.pools };
         // The queue of a launcher decides alone.
         let unlimited = is_unlimited.then_some(u32::MAX);
@@ -181,7 +181,7 @@ impl Builder {
         let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
         let prepared = state.work.runner.prepare(&is_own).await;
         prepared.map_err(StartError::Slurm)?;
-        recovery::resume(&state).map_err(|error| database_error(error.into()))?;
+        lifecycle::resume(&state).map_err(|error| database_error(error.into()))?;
         for seeds in self.seeds {
             seeds.create_jobs(&state, true).await.map_err(StartError::Seeds)?;
         }
@@ -221,8 +221,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     let mut users = std::mem::take(&mut builder.users);
     if users.is_empty() {
         let mut user = User::new(USER_NAME);
-        // The project id is stored, because jobs of an earlier start belong to the project of that
-        // start; the keys are, because clients of an earlier start have them.
+        // Jobs and clients of an earlier start have these.
         for (name, value) in [
             ("project_id", &mut user.project_id),
             ("access_key", &mut user.access_key),
@@ -230,8 +229,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
         ] {
             *value = database.setting(name, std::mem::take(value))?;
         }
-        // A kill after the start does not lose the keys. If they cannot be stored, each response
-        // reports it.
+        // A kill after the start does not lose the keys. Each response reports a failure.
         let _ = database.committed().await;
         users.push(user);
     }
@@ -251,25 +249,15 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     Ok(users)
 }
 
-/// Binds the socket of OBS.
-#[cfg(feature = "obs")]
-async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketAddr), StartError> {
+/// Returns the address, by default with a free port. It must be a loopback address.
+fn loopback(address: Option<SocketAddr>) -> Result<SocketAddr, StartError> {
     let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    if !address.ip().is_loopback() {
-        return Err(StartError::NotLoopback(address));
-    }
+    if address.ip().is_loopback() { Ok(address) } else { Err(StartError::NotLoopback(address)) }
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
     let listen_error = |error| StartError::Listen(address, error);
     let listener = TcpListener::bind(address).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     Ok((listener, address))
-}
-
-/// Returns the id of a user, with the keys that the user's jobs get.
-fn obs_keys(user: &User) -> (String, ObsKeys) {
-    let keys = ObsKeys {
-        access_key: user.access_key.clone(),
-        secret_key: user.secret_key.clone(),
-        security_token: user.security_token.clone(),
-    };
-    (user.id.clone(), keys)
 }

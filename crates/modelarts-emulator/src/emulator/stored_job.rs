@@ -20,8 +20,7 @@ pub struct StoredJob {
     pub ended: Option<SystemTime>,
     /// True when the job is settled: its last event is written.
     pub settled: bool,
-    /// True when a deletion was accepted. Responses show the job until it is removed, which
-    /// [`Emulator::wait_until_gone`] waits for.
+    /// True when a deletion was accepted; see [`Emulator::wait_until_gone`].
     pub deleted: bool,
     /// The messages of the events, in the order in which they were written.
     pub events: Vec<String>,

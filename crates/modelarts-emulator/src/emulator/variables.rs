@@ -2,23 +2,13 @@
 
 use std::path::Path;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use crate::{catalog::cloud::Cloud, emulator::Emulator};
+use crate::emulator::Emulator;
 
-/// Characters of a path that a URL cannot have.
-const IN_PATH: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}');
+/// Characters of a path that are percent-encoded.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 impl Emulator {
     /// Returns the settings of a client of the first user, as a function of the name of a variable:
@@ -74,13 +64,9 @@ impl Emulator {
     #[must_use]
     pub fn envs(&self) -> Vec<(&'static str, String)> {
         let user = self.state.accounts.user(0);
-        let cloud = match self.state.offer.cloud {
-            Cloud::Otc => "otc",
-            Cloud::Huawei => "huawei",
-        };
         vec![
             ("MODELARTS_ENDPOINT", self.url().to_owned()),
-            ("MODELARTS_CLOUD", cloud.to_owned()),
+            ("MODELARTS_CLOUD", self.state.offer.cloud.name().to_owned()),
             ("HUAWEICLOUD_SDK_IAM_ENDPOINT", self.url().to_owned()),
             ("HUAWEICLOUD_SDK_PROJECT_ID", user.project_id.clone()),
             ("HUAWEICLOUD_SDK_AK", user.access_key.clone()),
@@ -97,9 +83,8 @@ impl Emulator {
     }
 }
 
-/// Returns the URL of a directory.
 fn file_url(directory: &Path) -> String {
-    let path = percent_encode(directory.as_os_str().as_encoded_bytes(), IN_PATH);
+    let path = percent_encode(directory.as_os_str().as_encoded_bytes(), ENCODED);
     format!("file://{path}")
 }
 

@@ -1,5 +1,4 @@
-//! Copies of a job: uploads of outputs and logs, and the interruption of all copies by stop
-//! requests and time limits.
+//! Uploads of outputs and logs, and interruption of all copies by stop requests and limits.
 
 use std::io;
 
@@ -7,7 +6,7 @@ use futures::{FutureExt, future::Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     execution::driver::{Driver, Ending, SharedLimit},
     job::{event::EventKind, request::LogExport},
     runner::worker_files::Transfer,
@@ -35,8 +34,7 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// Runs a copy or an installation before the start of the code. Any stop request and the time
-    /// limit of the preparation interrupt it.
+    /// Runs a step before the code, which stop requests and the limit of the preparation interrupt.
     pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
@@ -47,7 +45,6 @@ impl Driver {
         copy_until(self.preparation_end(limit), &interrupt, copy).await
     }
 
-    /// Completes at the first stop request or at the time limit of the preparation.
     pub(super) async fn preparation_end(&self, limit: &PrepareLimit) -> Ending {
         tokio::select! {
             biased;
@@ -56,9 +53,8 @@ impl Driver {
         }
     }
 
-    /// Runs a copy after the end of the code. After a stop request, the copy may continue for the
-    /// grace period, so that results are kept. Copies with the same `end` share one grace period.
-    /// Returns `false` if the copy was interrupted or the grace period is over.
+    /// Runs a copy after the code. After a stop request it may continue for the grace period, which
+    /// copies with the same `end` share. Returns `false` if it was interrupted.
     pub(super) async fn within_grace(
         &self,
         end: &SharedLimit,
@@ -117,15 +113,13 @@ impl Driver {
                         "[ModelArts Service Log] output {parameter}: incomplete, because the job \
                          was stopped and the upload took longer than the grace period\n"
                     );
-                    // An error of this write is ignored, because the failed upload has been
-                    // reported above.
+                    // The failed upload has been reported above.
                     let _ = runner.write_log(worker.clone(), line).await;
                 }
             }
         }
     }
 
-    /// Copies the logs to the export path of the job, if it has one.
     pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
         for worker in &self.workers {
             let LogExport::To(path) = &worker.request.log_export else {

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 #[cfg(feature = "slurm")]
 use crate::runner::launcher::Allocation;
 use crate::{
-    clock::{system::Sleep, timestamp::Timestamp},
+    clock::{Sleep, timestamp::Timestamp},
     job::{
         Job, TaskFailure,
         event::EventKind,
@@ -19,7 +19,7 @@ use crate::{
         state::{JobState, StopReason},
         worker::Worker,
     },
-    runner::run::Loss,
+    runner::launcher::Loss,
     scheduler::QueueSlot,
     state::EmulatorState,
 };
@@ -36,13 +36,10 @@ pub(super) enum Ending {
     Stopped(StopReason, Option<TaskFailure>),
     /// The job did not reach the queue, or the start of its code, within the time limit.
     PrepareTimedOut,
-    /// The code or the data of the job could not be downloaded.
     Unprepared(String),
-    /// The pre-check of a node failed.
     PreCheckFailed(String),
     /// The node of this task failed.
     NodeFault(String),
-    /// The nodes of the job were assigned to another job.
     Preempted,
     /// A restarted job exceeded its time limit for waiting for nodes, or its pool no longer exists.
     NoNodes,
@@ -76,7 +73,6 @@ impl From<StopReason> for Ending {
     }
 }
 
-/// The driver of a job.
 pub(super) struct Driver {
     pub(crate) state: Arc<EmulatorState>,
     pub(crate) id: String,
@@ -89,15 +85,13 @@ pub(super) struct Driver {
     pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
-    /// Grace period for copying outputs. It starts at the first stop request that interrupts such a
-    /// copy.
+    /// Grace period for copying outputs, from the first stop request that interrupts such a copy.
     pub(super) upload_end: SharedLimit,
     /// Grace period for copying logs.
     pub(super) export_end: SharedLimit,
 }
 
 impl Driver {
-    /// Creates the driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
         let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
             run: job.history.records.len(),
@@ -136,7 +130,6 @@ impl Driver {
         }
     }
 
-    /// Releases the nodes of the job.
     pub(super) fn release_nodes(&mut self) {
         #[cfg(feature = "slurm")]
         {
@@ -170,13 +163,11 @@ impl Driver {
         }
     }
 
-    /// Returns a future that completes at the first stop request.
     pub(super) fn stop_request(&self) -> impl Future<Output = StopReason> + Send + use<> {
         self.stop_request_that(|_| true)
     }
 
-    /// Returns a future that completes at the first stop request for which `fits` returns true, or
-    /// when the job no longer exists.
+    /// Completes at the first stop request that fits, or when the job no longer exists.
     pub(super) fn stop_request_that(
         &self,
         fits: fn(StopReason) -> bool,
@@ -190,8 +181,7 @@ impl Driver {
         }
     }
 
-    /// Completes when the code must end: at a stop request, after the maximum running duration, or
-    /// on preemption.
+    /// Completes when the code must end: by a stop request, its maximum duration, or preemption.
     pub(super) async fn interruption(&self) -> Ending {
         let time_limit = async {
             match self.time_limit.get() {

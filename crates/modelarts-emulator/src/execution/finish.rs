@@ -15,7 +15,6 @@ use crate::{
 };
 
 impl Driver {
-    /// Performs all steps from the end of the code to the last event.
     pub(super) async fn finish(&mut self, ending: Ending) {
         let timing = self.state.settings.timing.clone();
         if let Ending::Stopped(why, _) = ending
@@ -81,7 +80,6 @@ impl Driver {
         }
     }
 
-    /// Returns the final state of a job that was stopped.
     pub(super) fn stopped_state(&self, why: StopReason) -> JobState {
         match (why, self.state.settings.quirks.auto_stopped) {
             (StopReason::AfterHours(_), AutoStopPhase::Failed) => JobState::Failed,
@@ -94,8 +92,7 @@ impl Driver {
         self.note(EventKind::TerminateJob { job });
     }
 
-    /// Waits for `duration` after the end of the code. Only a deletion, a reset or the end of the
-    /// emulator shortens the wait.
+    /// Waits, unless a deletion, a reset or the end of the emulator shortens it.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
         tokio::select! {
@@ -156,7 +153,6 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     purge(&state, &id).await;
 }
 
-/// Removes all stored data of a settled job.
 pub(crate) async fn purge(state: &EmulatorState, id: &str) {
     state.work.runner.remove(id.to_owned()).await;
     let tasks = state.store.read(id, |job| job.tasks().collect::<Vec<_>>());

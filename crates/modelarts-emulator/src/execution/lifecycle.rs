@@ -7,12 +7,13 @@ use futures::FutureExt;
 use crate::{
     api::error::ApiError,
     catalog::quirks::PreemptionPhase,
+    clock::timestamp::Timestamp,
     execution::{
         driver::{Driver, Ending},
-        finish::record_end,
+        finish::{record_end, remove_deleted},
     },
     job::{
-        Job,
+        Job, RecordEnd,
         event::EventKind,
         state::{JobState, RestartOn, StopReason},
     },
@@ -20,11 +21,9 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Maximum number of consecutive unconditional restarts (SOURCES D-158). On a single machine, all
-/// restarts are consecutive.
+/// Maximum number of consecutive unconditional restarts (SOURCES D-158).
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
-/// Returns the nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
@@ -36,6 +35,54 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
+/// Continues all jobs that are not settled. Their processes have already been ended.
+pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
+    let now = Timestamp::now(state.clock.as_ref());
+    for id in state.store.open_ids()? {
+        let mut held = false;
+        let continued = state.store.update(&id, |job| {
+            match job.state {
+                // The end of the earlier process is a fault of the machine, not of the code.
+                JobState::Running if !job.lifecycle.standing => {
+                    job.end_record(RecordEnd {
+                        at: now.whole_second(),
+                        reason: "node fault".to_owned(),
+                        task: None,
+                        recover: Some("job_reschedule_with_taint".to_owned()),
+                    });
+                    job.advance(JobState::Queuing, now);
+                    job.note(EventKind::Restarted, now);
+                    job.note(EventKind::Queuing, now);
+                    job.history.schedule_count += 1;
+                }
+                JobState::Terminating if !job.lifecycle.standing || job.lifecycle.deleted => {
+                    if !job.lifecycle.deleted {
+                        job.note(EventKind::StoppedByUser, now);
+                    }
+                    job.advance(JobState::Terminated, now);
+                }
+                _ => {}
+            }
+            job.lifecycle.settled = job.state.is_final();
+            if job.lifecycle.standing && !job.lifecycle.settled && !job.lifecycle.deleted {
+                held = true;
+                return None;
+            }
+            // A job that was only queued, and never ran, does not count as requeued.
+            (!job.lifecycle.settled).then(|| node_request(job, job.history.started.is_some()))
+        });
+        match continued.flatten() {
+            None if held => state.spawn(wait_for_stop(Arc::clone(state), id)),
+            Some(request) => start(state, request),
+            None if state.store.read(&id, |job| job.lifecycle.deleted) == Some(true) => {
+                state.spawn(remove_deleted(Arc::clone(state), id));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
 /// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
@@ -44,17 +91,14 @@ pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Resu
     Ok(())
 }
 
-/// Enqueues a stored job and drives it from there.
 pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     let id = request.job.clone();
     let slot = state.work.scheduler.enqueue(request);
     state.spawn(drive(Arc::clone(state), id, slot));
 }
 
-/// Drives the job until it is settled. `slot` is its position in the queue.
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
-    // An earlier process may have left the job in the queue, either before its first run or between
-    // runs.
+    // An earlier process may have left the job in the queue, before or between its runs.
     let look = |job: &Job| {
         let (first, requeued) = (job.state == JobState::Creating, job.history.started.is_some());
         (Driver::new(&state, job, Some(slot)), first, requeued)
@@ -84,17 +128,13 @@ pub(crate) async fn wait_for_stop(state: Arc<EmulatorState>, id: String) {
 }
 
 impl Driver {
-    /// Ends the job and marks it as settled.
     async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
         self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
 
-    /// Runs a job to the end of the code. Returns an error if the job ends before the start of the
-    /// code.
-    ///
-    /// The `first` round starts from Creating with empty directories; later rounds start in the
-    /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
+    /// Runs a job to the end of the code; an error ends it before. The `first` round starts from
+    /// Creating, others in the queue. A `requeued` job precedes others, and its wait is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.settings.timing.clone();
         if first {
@@ -132,8 +172,7 @@ impl Driver {
         })
     }
 
-    /// Waits for the nodes. Returns an error if the job is stopped, if its pool no longer exists,
-    /// or if a restarted job exceeds its time limit for waiting.
+    /// Returns an error if the job is stopped, its pool is gone, or a restarted job waits too long.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.work.scheduler.has_pool(pool) {

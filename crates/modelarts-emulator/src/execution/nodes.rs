@@ -11,8 +11,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Waits for the nodes of a launcher that has a queue of its own. Events contain the reasons
-    /// for which it does not assign them.
+    /// Waits for the nodes of such a launcher. Events contain the reasons for the wait.
     pub(super) async fn allocate(&mut self) -> Result<(), Ending> {
         let (store, runner) = (&self.state.store, &self.state.work.runner);
         let priority = store.read(&self.id, |job| job.settings.priority);
@@ -50,8 +49,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the loss of the nodes, if it caused the failure of a preparation, or else its own
-    /// cause.
+    /// Returns the loss of the nodes if it caused the failure, or else the failure.
     pub(super) fn cause_of_failure(&self, ending: Ending) -> Ending {
         let loss = self.allocation.as_ref().and_then(|nodes| nodes.loss());
         match (&ending, loss) {

@@ -38,8 +38,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the pre-check of the nodes, which exists only for jobs that may be restarted (SOURCES
-    /// D-152).
+    /// Runs the pre-check, which only jobs that may be restarted have (SOURCES D-152).
     async fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -57,15 +56,13 @@ impl Driver {
         Ok(())
     }
 
-    /// Downloads code, inputs and packages to one worker.
     async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
         let runner = &self.state.work.runner;
         let task = || worker.task();
         if worker.request.code_dir.is_some() {
             let download = |interrupt: CancellationToken| async move {
                 tokio::select! {
-                    // `copy_in_time` determines when the preparation ends and interrupts the
-                    // download, which then ends immediately.
+                    // `copy_in_time` determines when the preparation ends, and interrupts the copy.
                     biased;
                     () = interrupt.cancelled() => {}
                     _ = self.preparation_end(limit) => interrupt.cancelled().await,
@@ -134,8 +131,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Performs a step, and records an event at its start and at its end. The event at the end
-    /// contains the duration in seconds and the result.
+    /// Performs a step, with an event at its start and one with its duration and result at its end.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,

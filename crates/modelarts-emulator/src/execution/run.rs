@@ -18,7 +18,7 @@ use crate::{
     },
     metrics::usage::Usage,
     runner::{
-        run::{Exit, Loss, Run},
+        launcher::{Exit, Loss, Run},
         worker_files::Transfer,
     },
 };
@@ -28,31 +28,24 @@ const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive restarts in place of a hanging job.
 const HANG_RESTARTS: u32 = 3;
 
-/// End of the supervision of a run.
 enum RunEnd {
     Ended(Ending),
-    /// The job hangs and must be restarted.
     Hung,
 }
 
-/// State of the supervision of a run.
 struct RunProgress {
     /// Time of the last upload of each output of each worker.
     outputs_copied: Vec<Vec<Timestamp>>,
     /// Time of the last export of the logs.
     logs_copied: Timestamp,
-    /// Last observed activity of each worker: the size of its log in bytes and its processor time
-    /// in milliseconds.
+    /// Size of the log in bytes and processor time in milliseconds of each worker.
     activity: Vec<(u64, u64)>,
-    /// Time at which the activity was last observed.
     activity_since: Timestamp,
     hang_reported: bool,
-    /// Processor time of each worker at the last check.
     last_usage: Vec<Option<(Timestamp, Usage)>>,
 }
 
 impl Driver {
-    /// Runs the code until it ends or is stopped.
     pub(super) async fn run_code(&self) -> Ending {
         let mut hangs = 0;
         loop {
@@ -93,8 +86,7 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers. The first failure ends all other workers; an interruption or the
-    /// restart of a hanging job ends all of them.
+    /// Waits for the workers. A failure, an interruption or a hang ends all of them.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
@@ -137,8 +129,7 @@ impl Driver {
             }
         }
         interrupt.cancel();
-        // The monitor must end first, because a copy that is still running could overwrite files of
-        // the last copy with older ones.
+        // A copy that is still running could overwrite newer files.
         if !monitor.is_terminated() {
             monitor.await;
         }
@@ -174,8 +165,7 @@ impl Driver {
         (task, exit)
     }
 
-    /// Records that the code is being ended early. A job that the next emulator runs again stays
-    /// Running.
+    /// Records the early end of the code. A job that the next emulator runs again stays Running.
     pub(super) fn begin_stop(&self, why: StopReason) {
         if why == StopReason::Suspend {
             return;
@@ -192,9 +182,8 @@ impl Driver {
         self.note_termination();
     }
 
-    /// Performs the periodic work of a run (uploads, metrics and hang detection) until it is
-    /// interrupted. Returns `true` only if the job hangs and must be restarted, which `may_restart`
-    /// permits.
+    /// Uploads, measures and detects hangs until it is interrupted. Returns `true` only if the job
+    /// hangs and must be restarted, which `may_restart` permits.
     pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
         let mut now = self.now();
         let workers = self.workers.iter();
@@ -233,7 +222,6 @@ impl Driver {
         }
     }
 
-    /// Uploads outputs while the code runs, each at the interval of its channel.
     async fn upload_due_outputs(
         &self,
         progress: &mut RunProgress,
@@ -257,7 +245,6 @@ impl Driver {
         }
     }
 
-    /// Records the usage of each worker, once a second.
     async fn record_usage(&self, progress: &mut RunProgress, now: Timestamp) {
         for (worker, used) in self.workers.iter().zip(&mut progress.last_usage) {
             let due = used.is_none_or(|(at, _)| now.since(at) >= Duration::from_secs(1));
@@ -274,9 +261,8 @@ impl Driver {
         }
     }
 
-    /// Detects a hanging job, and returns true if it must be restarted. Detection applies only to
-    /// jobs that request accelerator cards: such a job hangs if it shows no activity for the whole
-    /// detection time. The emulator has no cards; it measures activity by logs and processor time.
+    /// Returns true if a hanging job must be restarted. A job with accelerator cards hangs if its
+    /// logs and processor time show no activity for the whole detection time.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
@@ -291,8 +277,7 @@ impl Driver {
             let usage = self.state.work.runner.usage(worker.clone()).await;
             let log = self.state.work.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // Waiting consumes some processor time as well. A job counts as busy if it uses more
-            // than a twentieth of the elapsed time.
+            // Waiting needs some processor time: more than a twentieth of the time is activity.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

@@ -20,7 +20,6 @@ use crate::{
     validation::{self, creation::Creation},
 };
 
-/// Seed of one or several jobs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Seed {
@@ -70,7 +69,6 @@ impl TryFrom<Value> for SeedTime {
     }
 }
 
-/// Times at which a job reached its phases.
 struct SeedTimes {
     created: Timestamp,
     started: Option<Timestamp>,
@@ -78,8 +76,7 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// Builds the job with the number `n`, counted from 0. The message of an error starts with the
-    /// member that follows the index of the seed.
+    /// Builds the job with the number `n`, from 0. An error starts with the member of the seed.
     pub(super) fn build_job(
         &self,
         state: &EmulatorState,
@@ -201,7 +198,6 @@ impl Seed {
         Ok(SeedTimes { created, started, ended })
     }
 
-    /// Checks that all tasks belong to the job and all series are known.
     fn check_tasks(&self, job: &Job) -> Result<(), String> {
         let known: Vec<String> = job.tasks().collect();
         let named = (self.task.iter().map(|task| ("task", task)))

@@ -1,6 +1,6 @@
 //! Seeds: jobs with an invented past, for tests of lists and details.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -48,16 +48,9 @@ pub struct Seeds {
 }
 
 /// Error of reading or creating seeds. None of their jobs is created.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct SeedError(String);
-
-impl fmt::Display for SeedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SeedError {}
 
 /// Maximum number of jobs that one seed creates.
 const MAX_COUNT: u32 = 1_000_000;
@@ -74,8 +67,7 @@ impl Seeds {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Creates all jobs and returns their IDs, or creates none of them. With `keep_existing`, seeds
-    /// whose names already exist are skipped.
+    /// Creates all jobs or none. `keep_existing` skips names that exist already.
     pub(crate) async fn create_jobs(
         &self,
         state: &Arc<EmulatorState>,
@@ -120,8 +112,7 @@ impl Seeds {
         Ok(())
     }
 
-    /// Creates the jobs one after another, because their number may be large. `ids` receives the
-    /// IDs of all jobs whose creation began, even on failure.
+    /// `ids` receives the IDs of all jobs whose creation began, even on failure.
     async fn create_each(
         &self,
         state: &Arc<EmulatorState>,
@@ -156,13 +147,11 @@ impl Seeds {
     }
 }
 
-/// Returns the error for a seed, which is identified by its index. `sentence` starts with the
-/// member that follows the index.
+/// `sentence` starts with the member that follows the index.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }
 
-/// Stores a job, its logs and its metrics.
 async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
     let id = job.id.clone();
     let request = Arc::clone(&job.request);

@@ -15,7 +15,7 @@ use crate::{
         worker::{Worker, WorkerTrial},
     },
     logs::LOG_CHUNK,
-    runner::run::Exit,
+    runner::launcher::Exit,
     tuning::{
         settings::Tuning,
         trial::{RewardScraper, Trial, TrialStatus},
@@ -43,8 +43,7 @@ impl Driver {
         ending.with_failure(failure)
     }
 
-    /// Keeps the permitted number of trials running, until all have run or the job must end.
-    /// Returns the failure of the last trial if no trial succeeded.
+    /// Runs all trials, several at a time. Returns the last failure if no trial succeeded.
     async fn run_trials(&self, tuning: &Tuning) -> (Ending, Option<TaskFailure>) {
         let mut rng = Rng::with_seed(tuning.seed);
         let mut trials = FuturesUnordered::new();
@@ -87,8 +86,7 @@ impl Driver {
                 self.begin_stop(why);
             }
         }
-        // The monitor must end first, because a copy that is still running could overwrite files of
-        // the last copy with older ones.
+        // A copy that is still running could overwrite newer files.
         interrupt.cancel();
         if !monitor.is_terminated() {
             monitor.await;
@@ -97,8 +95,7 @@ impl Driver {
         (ending, failure.filter(|_| !any_success))
     }
 
-    /// Runs a trial, and returns its task and the exit of its code; the exit code of a stopped
-    /// trial is 0. Trials are assigned to the workers in round-robin order.
+    /// Runs a trial, and returns its task and exit; the exit code of a stopped trial is 0.
     async fn run_trial(
         &self,
         tuning: &Tuning,
@@ -158,7 +155,6 @@ impl Driver {
         self.state.store.wait(&self.id, look).await;
     }
 
-    /// Applies `change` to a stored trial.
     fn update_trial(&self, id: &str, change: impl FnOnce(&mut Trial)) {
         self.state.store.update(&self.id, |job| {
             if let Some(trial) = job.trials.iter_mut().find(|trial| trial.id == id) {
@@ -168,7 +164,6 @@ impl Driver {
         });
     }
 
-    /// Reads new rewards from the log of the trial.
     async fn read_rewards(
         &self,
         tuning: &Tuning,

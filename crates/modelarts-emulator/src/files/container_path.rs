@@ -17,8 +17,7 @@ pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 /// Directory of the wheel of MoXing in a container.
 pub(crate) const PACKAGE_DIR: &str = "/home/ma-user/modelarts/package";
 
-/// Checks a path in a container. The error is a phrase that follows the name of the field in a
-/// message.
+/// The error is a phrase that follows the name of the field in a message.
 pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
@@ -32,13 +31,11 @@ pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Absolute path below `/home` in the container. On this machine it is below the directory of the
-/// worker.
+/// Absolute path below `/home` in the container, and below a worker's directory on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContainerPath(String);
 
 impl ContainerPath {
-    /// Parses a path. The error is a phrase that follows the name of the field in a message.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let trimmed = text.trim_end_matches('/');
         if !trimmed.starts_with("/home/") {
@@ -53,7 +50,6 @@ impl ContainerPath {
         Self(path.to_owned())
     }
 
-    /// Returns a path below this one; `names` are plain names.
     pub(crate) fn join(&self, names: &str) -> Self {
         Self(format!("{}/{names}", self.0))
     }
@@ -63,7 +59,6 @@ impl ContainerPath {
         Path::new(self.0.trim_start_matches('/'))
     }
 
-    /// Returns the path on this machine; `worker` is the directory of the worker.
     pub(crate) fn host_path(&self, worker: &Path) -> PathBuf {
         worker.join(self.relative())
     }

@@ -13,8 +13,7 @@ pub(crate) struct ObsPath {
 }
 
 impl ObsPath {
-    /// Parses both spellings. Repeated slashes count as one. The error is a phrase that follows the
-    /// name of the field in a message.
+    /// Repeated slashes count as one. The error is a phrase that follows the name of the field.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
@@ -35,7 +34,6 @@ impl ObsPath {
         Ok(Self { parts, folder })
     }
 
-    /// Returns the path below the OBS root.
     pub(crate) fn relative(&self) -> PathBuf {
         self.parts.iter().collect()
     }

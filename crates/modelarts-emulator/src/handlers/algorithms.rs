@@ -7,12 +7,16 @@ use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
     database::documents::Document,
     files::obs_path::ObsPath,
     handlers::{
-        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
-        document_list::{LIMIT, ListQuery},
+        call::{ApiCall, bad_param, with_ignored_fields},
+        document_list::ListQuery,
     },
     validation::{
         self, body_shape,
@@ -21,7 +25,6 @@ use crate::{
     },
 };
 
-/// Returns the algorithm with this ID in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
     let record = call.state.records.algorithms.find(&call.user.project_id, id)?;
     Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
@@ -30,8 +33,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // The algorithm is validated as a job that uses it, without its data, because the same rules
-    // apply to code and parameters.
+    // The same rules apply to the code and the parameters of a job, without its data.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -93,7 +95,6 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     Some((json!({"name": name, "children": below(&root)}), size))
 }
 
-/// Renders an algorithm in its documented form.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
     let body = &visible::visible_part_of(&ALGORITHM, body);
     let given = &body["job_config"];
@@ -142,7 +143,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
     })
 }
 
-pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     check(call, &body)?;
     let ignored = ignored::ignored_header_of(&ALGORITHM, &body, call.state.offer.strict)?;
@@ -161,14 +162,13 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
-pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> Reply {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name cannot be changed. The body
-/// replaces all members except tags, which are removed only by an empty list. A body that contains
-/// only `metadata` changes no other member.
-pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name and tags that the body
+/// lacks stay; a body with only `metadata` changes no other member.
+pub(super) fn change(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
     let mut body = call.json()?;
@@ -200,7 +200,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
-pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn delete(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     if !call.state.records.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
@@ -208,20 +208,44 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
-pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    // If several parameters are invalid, the error names the first one in this order.
-    let query = ListQuery {
-        limit: call.number("limit", 1..=LIMIT, LIMIT)?,
-        offset: call.number("offset", 0..=usize::MAX, 0)?,
-        order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
-        sort_by: match call.param("sort_by")?.as_deref() {
-            None | Some("create_time") => "create_time",
-            Some("name") => "name",
-            Some(_) => return Err(ApiError::sorting()),
-        },
-        workspace: call.param("workspace_id")?,
+/// Stores a record of a new version of an asset, because the emulator has no gallery. A request
+/// without a `content_id` creates the asset.
+pub(super) fn publish(call: &ApiCall<'_>) -> Reply {
+    let body = call.json()?;
+    let body = JsonField::root(&body);
+    let content_id = body.text_of("content_id")?;
+    let (version, description) = match body.get("content_info")? {
+        Some(info) => (info.text_of("version_num")?, info.text_of("desc")?),
+        None => (None, None),
     };
+    let algorithm = match body.get("algorithm")? {
+        Some(algorithm) => algorithm.required_text("id")?,
+        None => return Err(ApiError::invalid_parameter("algorithm.id is required")),
+    };
+    find(call, algorithm)?;
+    let new_id = || call.state.ids.next().to_string();
+    let id = new_id();
+    let shown = json!({
+        "content_id": content_id.map_or_else(new_id, str::to_owned),
+        "version_id": id,
+        "version_num": version.unwrap_or("1.0.0"),
+        "content_uri": "",
+    });
+    let mut value = shown.clone();
+    value["algorithm_id"] = algorithm.into();
+    value["desc"] = description.unwrap_or_default().into();
+    call.state.records.publications.insert(&Document {
+        project: call.user.project_id.clone(),
+        name: id.clone(),
+        value,
+        id,
+    })?;
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
+}
+
+/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
+pub(super) fn list(call: &ApiCall<'_>) -> Reply {
+    let query = ListQuery::read(call, &["create_time", "name"])?;
     let part = match call.param("searches")? {
         None => String::new(),
         Some(searches) => match searches.strip_prefix("name:") {
@@ -243,9 +267,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(shown)
 }
 
-/// Validates the body of a CreateTrainingJob request and adds the members of its stored algorithm.
-/// The body is validated twice: as received, because the algorithm can only be added to a body of
-/// the correct structure, and again when it is complete.
+/// Validates the body of a job, and adds the members of its stored algorithm. It is validated as
+/// received, for its structure, and again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.records.algorithms.find(&call.user.project_id, id));
@@ -272,8 +295,7 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
     Ok(filled)
 }
 
-/// Returns the body of a job, completed with the members of its stored algorithm that the job does
-/// not set. A boot file or command of the job takes precedence over that of the algorithm.
+/// Adds members of the stored algorithm. A boot file or command of the job replaces both of them.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
@@ -287,8 +309,7 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();
-    // The parameters of the algorithm come first, with the values of the job. Parameters that occur
-    // only in the job follow.
+    // The parameters of the algorithm come first, with the values of the job.
     let own = items(&algorithm["parameters"]);
     let known = items(&config["parameters"]);
     let mut parameters = known.clone();

@@ -7,14 +7,17 @@ use serde_json::Value;
 
 use crate::{
     accounts::User,
-    api::{error::ApiError, query::decode, response::ApiResponse},
+    api::{
+        error::ApiError,
+        query::decode,
+        response::{ApiResponse, Reply},
+    },
     clock::timestamp::Timestamp,
     job::{Job, event_language::Language},
     state::EmulatorState,
     validation::fields::ignored,
 };
 
-/// A request for an operation, with its user and the shared state of the emulator.
 pub(crate) struct ApiCall<'a> {
     pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
@@ -23,12 +26,8 @@ pub(crate) struct ApiCall<'a> {
     /// Query string of the URL, as received.
     pub(crate) query: &'a str,
     pub(crate) body: &'a [u8],
-    /// Language of event texts.
     pub(crate) language: Language,
 }
-
-/// The response of an operation, or its error.
-pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiCall<'_> {
     pub(crate) fn id(&self, name: &str) -> &str {
@@ -55,13 +54,11 @@ impl ApiCall<'_> {
         decoded.transpose()
     }
 
-    /// Returns a required parameter of the query.
     pub(crate) fn required_param(&self, name: &str) -> Result<String, ApiError> {
         self.param(name)?.ok_or_else(|| bad_param(name))
     }
 
-    /// Returns a numeric parameter of the query, or `default` if it is absent. All such parameters
-    /// are 32-bit integers; responses repeat some of them.
+    /// All numbers in a query are 32-bit integers; responses repeat some of them.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -76,7 +73,6 @@ impl ApiCall<'_> {
         number.ok_or_else(|| bad_param(name))
     }
 
-    /// Returns a parameter of the query whose value must be one of `choices`.
     pub(crate) fn choice(
         &self,
         name: &str,
@@ -89,7 +85,6 @@ impl ApiCall<'_> {
         value.map(|value| Some(*value)).ok_or_else(|| bad_param(name))
     }
 
-    /// Calls `look` with the job that the path identifies.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         self.read_job(self.job_id(), look)
     }
@@ -105,7 +100,6 @@ impl ApiCall<'_> {
         value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
-    /// Applies `change` to the job that the path identifies.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &mut Job| (job.owner.project == self.user.project_id).then(|| change(job));
@@ -118,16 +112,11 @@ pub(super) fn bad_param(name: &str) -> ApiError {
     ApiError::of(2764, &[name])
 }
 
-pub(super) fn ok(body: Value) -> ApiResult {
-    Ok(ApiResponse::json(StatusCode::OK, body))
-}
-
-/// Returns a JSON response with a header that lists the fields of the request that have no effect.
 pub(super) fn with_ignored_fields(
     status: StatusCode,
     body: Value,
     ignored: Option<HeaderValue>,
-) -> ApiResult {
+) -> Reply {
     let response = ApiResponse::json(status, body);
     Ok(match ignored {
         Some(fields) => {

@@ -2,33 +2,38 @@
 
 use serde_json::{Value, json};
 
-use crate::{api::error::ApiError, database::documents::Document};
+use crate::{api::error::ApiError, database::documents::Document, handlers::call::ApiCall};
 
 /// Default and maximum page size.
-pub(super) const LIMIT: usize = 50;
+const LIMIT: usize = 50;
 
-/// Query parameters of a list request.
 pub(super) struct ListQuery {
-    pub(super) limit: usize,
+    limit: usize,
     /// Page number, starting from 0.
-    pub(super) offset: usize,
+    offset: usize,
     pub(super) sort_by: &'static str,
-    /// Sort order, `asc` or `desc`.
-    pub(super) order: &'static str,
-    pub(super) workspace: Option<String>,
+    order: &'static str,
+    workspace: Option<String>,
 }
 
 impl ListQuery {
-    /// Returns true if the metadata belongs to the requested workspace, or if the query specifies
-    /// no workspace.
+    /// If several parameters are invalid, the error names the first one in this order.
+    pub(super) fn read(call: &ApiCall<'_>, sort_keys: &[&'static str]) -> Result<Self, ApiError> {
+        let limit = call.number("limit", 1..=LIMIT, LIMIT)?;
+        let offset = call.number("offset", 0..=usize::MAX, 0)?;
+        let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
+        let sort_by = call.choice("sort_by", sort_keys).map_err(|_| ApiError::of(2790, &[]))?;
+        let sort_by = sort_by.unwrap_or("create_time");
+        Ok(Self { limit, offset, sort_by, order, workspace: call.param("workspace_id")? })
+    }
+
     pub(super) fn is_in_workspace(&self, metadata: &Value) -> bool {
         let own = &metadata["workspace_id"];
         let mut requested = self.workspace.iter();
         requested.all(|workspace| own == workspace)
     }
 
-    /// Returns the body of the response. `total` is the number of documents of the project;
-    /// `matching` must be in ascending order.
+    /// `total` counts the documents of the project; `matching` is in ascending order.
     pub(super) fn response(
         &self,
         total: usize,

@@ -4,11 +4,15 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
     database::documents::Document,
     handlers::{
-        call::{ApiCall, ApiResult, bad_param, ok},
-        document_list::{LIMIT, ListQuery},
+        call::{ApiCall, bad_param},
+        document_list::ListQuery,
     },
 };
 
@@ -23,7 +27,6 @@ fn unique_name(workspace: &str, name: &str) -> String {
     }
 }
 
-/// Renders an experiment in its documented form, with the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
     let store = &call.state.store;
     let jobs = store.count_of_experiment(&record.project, &record.id)?;
@@ -39,7 +42,7 @@ fn find(call: &ApiCall<'_>, id: &str) -> Result<Document, ApiError> {
     found.ok_or_else(|| not_found(id))
 }
 
-pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let metadata = JsonField::root(&body).required("metadata")?;
     let name = metadata.required("name")?.text_up_to(64)?;
@@ -68,11 +71,11 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> Reply {
     ok(render(call, &find(call, call.id("experiment_id"))?)?)
 }
 
-pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn change(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let root = JsonField::root(&body);
     let mut changed = Map::new();
@@ -99,7 +102,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     ok(changed.into())
 }
 
-pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn delete(call: &ApiCall<'_>) -> Reply {
     let id = call.id("experiment_id");
     if !call.state.records.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
@@ -107,18 +110,8 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
-pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    let limit = call.number("limit", 1..=LIMIT, LIMIT)?;
-    let offset = call.number("offset", 0..=usize::MAX, 0)?;
-    let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
-    let sort_by = sort_by.map_err(|_| ApiError::sorting())?;
-    let query = ListQuery {
-        limit,
-        offset,
-        sort_by: sort_by.unwrap_or("create_time"),
-        order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
-        workspace: call.param("workspace_id")?,
-    };
+pub(super) fn list(call: &ApiCall<'_>) -> Reply {
+    let query = ListQuery::read(call, &["update_time", "name", "create_time"])?;
     let mut documents = call.state.records.experiments.all(&call.user.project_id)?;
     let total = documents.len();
     documents.retain(|document| query.is_in_workspace(&document.value));
@@ -129,7 +122,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(query.response(total, documents, |document| render(call, &document))?)
 }
 
-pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn check(call: &ApiCall<'_>) -> Reply {
     let name = call.required_param("experiment_name")?;
     if name.chars().count() > 64 {
         return Err(bad_param("experiment_name"));

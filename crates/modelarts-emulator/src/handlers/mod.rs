@@ -1,7 +1,4 @@
-//! Handlers of the operations, grouped by resource.
-//!
-//! A handler takes an authenticated request, [`ApiCall`], and returns its response or error.
-//! Handlers are independent of HTTP routes: the server calls [`execute`] with the operation.
+//! Handlers of the operations. They are independent of HTTP: the server calls [`execute`].
 
 mod algorithms;
 pub(crate) mod call;
@@ -9,18 +6,15 @@ mod catalog;
 mod document_list;
 mod experiments;
 pub(crate) mod jobs;
-mod publication;
-mod templates;
 
 use modelarts_api::Operation;
 
 use crate::{
-    api::error::ApiError,
-    handlers::call::{ApiCall, ApiResult},
+    api::{error::ApiError, response::Reply},
+    handlers::call::ApiCall,
 };
 
-/// Executes an operation of the description.
-pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> Reply {
     match operation.id {
         "CreateTrainingJob" => jobs::create(call),
         "ListTrainingJobs" => jobs::list(call),
@@ -38,7 +32,7 @@ pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> ApiRes
         "ShowTrainingJobLogsFromAom" => jobs::logs::lines(call).await,
         "ShowTrainingJobMetrics" => jobs::logs::metrics(call),
         "ShowTrainingJobRoutePlan" => jobs::route_plan(call),
-        "NotifyTrainingJobInformation" => jobs::reports::add(call),
+        "NotifyTrainingJobInformation" => jobs::events::report(call),
         "CreateSaveImageJob" => jobs::images::create(call),
         "ShowSaveImageJob" => jobs::images::show(call),
         "ShowTrainingJobEngines" => catalog::engines(),
@@ -53,14 +47,14 @@ pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> ApiRes
         "ShowAutoSearchTrialEarlyStop" => jobs::trials::stop(call),
         "ShowAutoSearchParamsAnalysis" => jobs::trials::analysis(call),
         "ShowAutoSearchParamAnalysisResultPath" => jobs::trials::chart_path(call),
-        "ShowAutoSearchYamlTemplatesInfo" => templates::list(),
-        "ShowAutoSearchYamlTemplateContent" => templates::show(call),
+        "ShowAutoSearchYamlTemplatesInfo" => catalog::templates(),
+        "ShowAutoSearchYamlTemplateContent" => catalog::template(call),
         "CreateAlgorithm" => algorithms::create(call),
         "ListAlgorithms" => algorithms::list(call),
         "ShowAlgorithmByUuid" => algorithms::show(call),
         "ChangeAlgorithm" => algorithms::change(call),
         "DeleteAlgorithm" => algorithms::delete(call),
-        "CreateAlgorithmVersionToGallery" => publication::create(call),
+        "CreateAlgorithmVersionToGallery" => algorithms::publish(call),
         "CreateTrainingExperiment" => experiments::create(call),
         "ListTrainingExperiments" => experiments::list(call),
         "ShowTrainingExperimentDetails" => experiments::show(call),

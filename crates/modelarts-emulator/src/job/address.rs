@@ -7,9 +7,7 @@ const ROW_LENGTH: u32 = 254;
 /// Maximum number of rows of addresses of a job, enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
-/// Returns the address of a worker. Each worker has its own address, so that all can listen on the
-/// same port. On Linux all of 127.0.0.0/8 belongs to this machine; on other systems all workers
-/// share 127.0.0.1.
+/// Returns the address of a worker: its own on Linux, 127.0.0.1 on other systems.
 pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();
@@ -20,8 +18,7 @@ pub(crate) fn address(job_id: &str, index: u32) -> String {
     format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
 
-/// Returns the bytes that identify a job in the addresses of its workers: the second byte, and the
-/// third byte of the first row. Returns 0 on systems other than Linux.
+/// Returns the bytes that identify a job in the addresses of its workers; 0 except on Linux.
 pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
@@ -42,8 +39,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Returns the possible owners of an address: the inverse of [`address`]. An address may have
-    /// several, because rows of different jobs overlap.
+    /// Returns the possible owners of an address: several, because rows of different jobs overlap.
     pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
         let IpAddr::V4(address) = address else {
             return Vec::new();

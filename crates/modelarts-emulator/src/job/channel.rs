@@ -13,21 +13,18 @@ use crate::{
     validation::volumes::hides_platform,
 };
 
-/// Input or output of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) access: Access,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// True if the existing content of the output is downloaded before the code starts
-    /// (predownload).
+    /// True if existing content is downloaded before the code starts.
     pub(crate) prefetch: bool,
     /// Interval between uploads while the job runs.
     pub(crate) period: Duration,
 }
 
-/// The location of the data of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DataSource {
     Obs(ObsPath),
@@ -54,7 +51,6 @@ pub(crate) enum Access {
     Env,
 }
 
-/// Storage that is mounted as a directory of the job.
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
     pub(crate) source: VolumeSource,
@@ -73,7 +69,6 @@ pub(crate) enum VolumeSource {
 /// Default of `period`: `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// Reads `inputs` or `outputs` of a validated request.
 pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
     let mut channels: Vec<Channel> = Vec::new();
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
@@ -119,7 +114,6 @@ fn seconds(value: &Value) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// Reads a required OBS path.
 fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     let text = parent.required(name)?.text()?;
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))

@@ -1,8 +1,5 @@
 //! Kinds of events. Their texts, levels and sources are those of `x-events` in the OpenAPI
-//! description.
-//!
-//! Six kinds have two wordings: that of the user guide (`openapi/SOURCES.md`, F1) and that of the
-//! API (F2). [`Wording`] selects one of the two.
+//! description; six kinds have two wordings, of which [`Wording`] selects one.
 
 use modelarts_api::{EVENTS, EventRow};
 use serde::{Deserialize, Serialize};
@@ -12,9 +9,9 @@ use crate::clock::timestamp::Timestamp;
 
 /// Wording of events for which the guide (F1) and the API (F2) have different texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Wording {
-    /// Text of the events API (`Training job is running.`). Kinds whose text in the API is not
-    /// known have that of the guide.
+    /// Text of the events API, or of the guide where that of the API is not known.
     #[default]
     Api,
     /// Text of the events guide (`The training job starts to run.`).
@@ -127,8 +124,7 @@ pub enum EventKind {
     DependenciesInstalling { task: String, files: String },
     /// Packages are installed.
     DependenciesInstalled { task: String, seconds: f64, files: String },
-    /// Packages could not be installed. The documents contain no text for this event, so the
-    /// emulator uses its own.
+    /// Packages could not be installed. The text is the emulator's own.
     DependenciesFailed { task: String, seconds: f64, files: String, cause: String },
     /// The code started.
     TaskStarted { task: String },
@@ -150,8 +146,7 @@ pub enum EventKind {
     Given { message: String, level: Level, source: Source },
 }
 
-/// Text for a failed installation of packages. The documents contain none, so that this is the
-/// emulator's own.
+/// Text for a failed installation of packages, for which the documents have none.
 const DEPENDENCIES_FAILED: &str = "[{task}] [Duration: {seconds}] Failed to install Python \
      dependency packages. Import the following files: {files}. Failure cause: {cause}";
 
@@ -217,8 +212,7 @@ impl EventKind {
         }
     }
 
-    /// Returns the row of the description. Events with an arbitrary text, failed installations and
-    /// events of the cluster have none.
+    /// Returns the row of the description. Events with a text of the emulator have none.
     fn row(&self) -> Option<&'static EventRow> {
         if matches!(self, Self::Given { .. }) {
             return None;
@@ -227,7 +221,6 @@ impl EventKind {
         EVENTS.iter().find(|row| row.kind == name)
     }
 
-    /// Returns the name of the kind with the values that its text contains.
     pub(super) fn name_and_fields(&self) -> (String, Map<String, Value>) {
         match serde_json::to_value(self) {
             Ok(Value::Object(kind)) => match kind.into_iter().next() {
@@ -239,7 +232,6 @@ impl EventKind {
         }
     }
 
-    /// Fills in the placeholders of a text with the values of the kind.
     pub(super) fn fill(&self, template: &str) -> String {
         let (_, fields) = self.name_and_fields();
         let value = |name: &str| match fields.get(name) {
@@ -267,7 +259,6 @@ impl EventKind {
     }
 }
 
-/// One event of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Event {
     pub(crate) time: Timestamp,

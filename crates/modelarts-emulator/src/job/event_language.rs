@@ -1,12 +1,9 @@
-//! Language of event texts, selected by the header `X-Language` of ListTrainingJobEvents.
-//!
-//! The documents contain only English texts; the Chinese texts are the emulator's own translations.
+//! Event texts in the language of the header `X-Language`. The Chinese ones are the emulator's own.
 
 use axum::http::HeaderMap;
 
 use crate::job::event::{EventKind, Wording};
 
-/// A language of event texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Language {
     #[default]
@@ -25,8 +22,7 @@ impl Language {
 }
 
 impl EventKind {
-    /// Returns the text in a language. Events of the cluster and of seeds exist in one language
-    /// only.
+    /// Events of the cluster and of seeds exist in one language only.
     pub(crate) fn text(&self, wording: Wording, language: Language) -> String {
         match language {
             Language::English => None,

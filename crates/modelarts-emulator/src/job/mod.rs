@@ -1,17 +1,10 @@
 //! Jobs: their records, requests, states and events, and their JSON in responses.
-//!
-//! [`request_reader`] converts a validated request body into a [`request`], and [`roles`] reads the
-//! roles of a heterogeneous job. [`channel`] defines inputs, outputs and volumes, and [`state`]
-//! defines the states and their transitions. [`event`] and [`event_language`] define the texts of
-//! events. [`worker`] and [`address`] define the names and addresses of workers. [`view`] and
-//! [`stages`] render the job for the API.
 
 pub(crate) mod address;
 pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod event_language;
 pub(crate) mod request;
-mod request_reader;
 pub(crate) mod roles;
 pub(crate) mod stages;
 pub(crate) mod state;
@@ -35,13 +28,11 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// A job: its request and its state.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) owner: Owner,
-    /// Request of the job. It is stored once, separately from the state, because it may be large
-    /// and never changes.
+    /// Stored once, separately from the state, because it may be large and never changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
     pub(crate) settings: JobSettings,
@@ -56,7 +47,6 @@ pub(crate) struct Job {
     pub(crate) trials: Vec<Trial>,
 }
 
-/// User who has created a job.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) project: String,
@@ -68,18 +58,15 @@ pub(crate) struct Owner {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct JobSettings {
     pub(crate) tags: BTreeMap<String, String>,
-    /// Description of the job: from the request, or from the last change.
     pub(crate) description: String,
     /// Members changed after the job was created, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// Priority: 0 to 3 in a create request, 1 to 3 in a change request (SOURCES D-68). It can be
-    /// changed while the job is queued.
+    /// 0 to 3 in a create request, 1 to 3 in a change of a queued job (SOURCES D-68).
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
 }
 
-/// Runs of a job, with the times of its phases.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct History {
     pub(crate) created: Timestamp,
@@ -87,26 +74,21 @@ pub(crate) struct History {
     pub(crate) started: Option<Timestamp>,
     /// Time at which the job reached its final phase, in whole seconds.
     pub(crate) ended: Option<Timestamp>,
-    /// Number of times the job has been scheduled.
     pub(crate) schedule_count: u32,
     /// Number of restarts after a failure.
     pub(crate) restarts: u32,
-    /// Points of `node_count_metrics`, each a time and a number of nodes. In responses, the latest
-    /// sample is added.
+    /// Points of `node_count_metrics`: times and numbers of nodes. Responses add the latest sample.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
-    /// The last saved image of each task's container.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) images: BTreeMap<String, SavedImage>,
 }
 
-/// Requests for the end of a job, and their progress.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lifecycle {
     /// True when the job is complete: its processes have ended, and its last event is recorded.
     pub(crate) settled: bool,
-    /// True after the deletion has been accepted.
     pub(crate) deleted: bool,
     /// True for a seeded job that keeps its phase until it is stopped or deleted.
     pub(crate) standing: bool,
@@ -114,14 +96,12 @@ pub(crate) struct Lifecycle {
     stop: watch::Sender<Option<StopReason>>,
 }
 
-/// The first task that failed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TaskFailure {
     pub(crate) task: String,
     pub(crate) exit_code: i32,
 }
 
-/// A run of the code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Timestamp,
@@ -130,18 +110,15 @@ pub(crate) struct RunningRecord {
     pub(crate) end: Option<RecordEnd>,
 }
 
-/// The end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
-    /// Value of `end_recover`: the way in which the job continues after the end of the run. `None`
-    /// if it does not continue.
+    /// Value of `end_recover`, the way in which the job continues, if it does.
     pub(crate) recover: Option<String>,
 }
 
-/// Image that was saved from the container of a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedImage {
     pub(crate) name: String,
@@ -172,7 +149,6 @@ impl Job {
         }
     }
 
-    /// Returns the body of the request with all later changes.
     pub(crate) fn body(&self) -> Cow<'_, Value> {
         let mut given = Cow::Borrowed(&self.request.body);
         if !self.settings.changed.is_empty()
@@ -183,13 +159,11 @@ impl Job {
         given
     }
 
-    /// Records changes to members of the request.
     pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
         merge(&mut self.settings.changed, changed);
     }
 
-    /// Returns true unless the job is settled in a final state. A deleted job is open until it is
-    /// removed.
+    /// A deleted job is open until it is removed.
     pub(crate) fn is_open(&self) -> bool {
         !(self.lifecycle.settled && self.state.is_final()) || self.lifecycle.deleted
     }
@@ -211,8 +185,7 @@ impl Job {
             })
     }
 
-    /// Moves the job to the state `next` and records the effects of the phase. Returns `false` if
-    /// the transition is not allowed, for example after a concurrent change.
+    /// Returns `false` if the transition is not allowed, for example after a concurrent change.
     pub(crate) fn advance(&mut self, next: JobState, now: Timestamp) -> bool {
         if !self.state.may_become(next) {
             return false;
@@ -243,8 +216,7 @@ impl Job {
         true
     }
 
-    /// Adds two points for a change of the number of nodes: one with the old value and one with the
-    /// new value.
+    /// Adds two points, one with the old and one with the new number of nodes.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.history.nodes.last().copied()
@@ -266,8 +238,7 @@ impl Job {
         self.events.push(Event { time, kind });
     }
 
-    /// Requests the end of the job from its driver. A later reason replaces an earlier one only if
-    /// it is more urgent.
+    /// A later reason replaces an earlier one only if it is more urgent.
     pub(crate) fn ask_to_stop(&self, reason: StopReason) {
         self.lifecycle.stop.send_if_modified(|current| {
             let replace = current.is_none_or(|current| current.urgency() < reason.urgency());

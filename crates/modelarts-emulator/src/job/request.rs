@@ -1,5 +1,4 @@
-//! The request of a job: the body of CreateTrainingJob, read after its
-//! [validation](crate::validation).
+//! Request of a job: the body of CreateTrainingJob, read after its [validation](crate::validation).
 
 use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
@@ -14,20 +13,16 @@ use crate::{
     },
     job::channel::{Channel, Volume, channels, volumes},
     tuning::settings::Tuning,
-    validation::{
-        annotations::Annotations, creation::fine_tuned_field, fields::ignored::unused_entry,
-    },
+    validation::{annotations, creation::fine_tuned_field, fields::ignored::unused_entry},
 };
 
 /// Default of `spec.runtime_type`.
 pub(crate) const RUNTIME_TYPE: &str = "production";
 
-/// Validated request of a job. The default value is a placeholder for a request that has not been
-/// read yet.
+/// The default value is a placeholder for a request that has not been read yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
-    /// Body as received. For a job from a stored algorithm, it includes the members of the
-    /// algorithm.
+    /// Body as received, with the members of a stored algorithm.
     pub(crate) body: Value,
     pub(crate) name: String,
     pub(crate) workspace_id: String,
@@ -52,17 +47,14 @@ pub(crate) struct JobRequest {
     pub(crate) retry: Retry,
     /// Search whose trials run the code, if the job has one.
     pub(crate) tuning: Option<Tuning>,
-    /// Requests of the roles of a heterogeneous job, one for each element of `tasks`. They contain
-    /// code, channels, flavor and logs of the job, and `node_count` of the job is the total.
+    /// Requests of the elements of `tasks`; `node_count` of the job is their total.
     pub(crate) roles: Vec<Arc<JobRequest>>,
     /// Name of the role, if this is the request of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Index of the first task of the role, if this is the request of an element of `tasks`. Not
-    /// always 0, because earlier elements may have the same role.
+    /// Index of the first task of the role: not 0 if earlier elements have the same role.
     pub(crate) first_index: u32,
 }
 
-/// The start command of the code.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
     /// `python3 <boot file>`, in a preset image.
@@ -83,7 +75,6 @@ impl Default for Start {
     }
 }
 
-/// A hyper-parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -105,8 +96,7 @@ pub(crate) enum LogExport {
 /// Restarts requested by the annotations `fault-tolerance/…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Maximum number of restarts after a failure. A value other than 0 also requests a pre-check
-    /// of the environment.
+    /// Maximum number of restarts. A value other than 0 also requests a pre-check.
     pub(crate) times: u32,
     /// True if any failure restarts the job, at most three consecutive times.
     pub(crate) unconditional: bool,
@@ -115,8 +105,7 @@ pub(crate) struct Retry {
 }
 
 impl JobRequest {
-    /// Reads a validated body without `tasks`. [`JobRequest::read`] reads bodies with or without
-    /// `tasks`.
+    /// Reads a validated body without `tasks`.
     pub(super) fn read_ordinary(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let metadata = body.required("metadata")?;
@@ -171,8 +160,7 @@ impl JobRequest {
         })
     }
 
-    /// Returns the requests that the tasks run: those of the roles of a heterogeneous job, or the
-    /// job's own.
+    /// Returns the requests of the roles, or the job's own.
     pub(crate) fn role_requests(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),
@@ -180,7 +168,6 @@ impl JobRequest {
         }
     }
 
-    /// Returns the outputs of all roles.
     pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
         self.role_requests().iter().flat_map(|part| &part.outputs)
     }
@@ -190,7 +177,6 @@ impl JobRequest {
         self.role.as_deref().unwrap_or("worker")
     }
 
-    /// Returns the range of the indexes of the role's tasks.
     pub(crate) fn indexes(&self) -> Range<u32> {
         self.first_index..self.first_index + self.node_count
     }
@@ -201,8 +187,7 @@ impl JobRequest {
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// Returns the path of the copy of the code directory. Its last segment is that of the
-    /// original.
+    /// The last segment of the copy is that of the original.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
             Some(code_dir) => self.job_dir().join(code_dir.last()),
@@ -218,8 +203,7 @@ impl JobRequest {
         self.auto_stop_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns the time without activity after which the job counts as hanging. It is set by
-    /// `MA_HANG_DETECT_TIME`, in minutes; default 30.
+    /// Returns `MA_HANG_DETECT_TIME`, in minutes; default 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -244,7 +228,6 @@ impl JobRequest {
         priority.and_then(Value::as_i64).unwrap_or(1)
     }
 
-    /// Returns `spec.runtime_type`, or its default if the request does not contain it.
     pub(crate) fn runtime_type(&self) -> &str {
         match self.text("/spec/runtime_type") {
             "" => RUNTIME_TYPE,
@@ -260,17 +243,16 @@ impl JobRequest {
 }
 
 impl Retry {
-    fn read(annotations: Option<&Map<String, Value>>) -> Self {
-        let text = |key: &str| annotations?.get(key)?.as_str();
+    fn read(given: Option<&Map<String, Value>>) -> Self {
+        let text = |key: &str| given?.get(key)?.as_str();
         Self {
-            times: text(Annotations::RETRIES).and_then(|text| text.parse().ok()).unwrap_or(0),
-            unconditional: text(Annotations::UNCONDITIONAL) == Some("true"),
-            hang: text(Annotations::HANG_RETRY) == Some("true"),
+            times: text(annotations::RETRIES).and_then(|text| text.parse().ok()).unwrap_or(0),
+            unconditional: text(annotations::UNCONDITIONAL) == Some("true"),
+            hang: text(annotations::HANG_RETRY) == Some("true"),
         }
     }
 }
 
-/// Returns the preset engine that an `engine` object names.
 pub(crate) fn preset(engine: &Map<String, Value>) -> Option<&'static Engine> {
     let text = |name: &str| engine.get(name)?.as_str();
     match (text("engine_id"), text("engine_name"), text("engine_version")) {
@@ -299,13 +281,13 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
     let start = match obs_member(algorithm, "boot_file")? {
         Some(file) if unused_entry(given) != Some("boot_file") => {
             let below = code_dir.as_ref().and_then(|code| file.below(code));
-            let below = below.ok_or_else(ApiError::boot_file_outside)?;
+            let below = below.ok_or_else(|| ApiError::of(2792, &[]))?;
             Start::BootFile { file, below }
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
             None if fine_tuned_field(given).is_some() => Start::FineTuning,
-            None => return Err(ApiError::command_and_image()),
+            None => return Err(ApiError::of(2806, &[])),
         },
     };
     Ok((code_dir, start))

@@ -1,5 +1,4 @@
-//! Heterogeneous jobs: each element of `tasks` is a role with its own code, data and resources. A
-//! role is validated, read and run like an ordinary job.
+//! Heterogeneous jobs: each element of `tasks` is a role, read and run like an ordinary job.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,8 +10,24 @@ use crate::{
     validation::roles::{rename_fields, role_bodies},
 };
 
+impl JobRequest {
+    /// Reads the validated body of an ordinary or heterogeneous job.
+    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
+        let body = JsonField::root(&given);
+        let kind = body.required("kind")?.text()?;
+        if !["job", "hetero_job"].contains(&kind) {
+            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
+        }
+        if body.items_of("tasks")?.is_empty() {
+            Self::read_ordinary(given)
+        } else {
+            read_heterogeneous(given)
+        }
+    }
+}
+
 /// Reads a body with `tasks`. The roles share the members that apply to the whole job.
-pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
+fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
         return Err(ApiError::not_modelled(

@@ -15,8 +15,7 @@ const STAGES: [(&str, &str, &str); 4] = [
     ("end", "Ended", "已结束"),
 ];
 
-/// Renders the stages of a job, derived from its events. The stages between the queue and the end
-/// appear once for each time that the job is scheduled.
+/// The stages between queue and end appear once for each time that the job is scheduled.
 pub(crate) fn render(id: &str, events: &[Event]) -> Value {
     let mut records: Vec<Vec<(usize, Timestamp)>> = Vec::new();
     for event in events {

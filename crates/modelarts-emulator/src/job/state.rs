@@ -13,9 +13,7 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// The preparation failed. The other three secondary phases of Abnormal (TerminatedFailed,
-    /// Unknown, Lost) result from failures of the control plane, which cannot occur on the
-    /// emulator.
+    /// Other secondary phases result from failures that cannot occur here.
     CreateFailed,
 }
 
@@ -41,18 +39,15 @@ impl JobState {
         }
     }
 
-    /// Returns true if no transition leads to another state.
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed)
     }
 
-    /// Returns true in Creating, Pending and Running. A stop request in Terminating is rejected
-    /// (SOURCES D-153).
+    /// A stop request in Terminating is rejected (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
 
-    /// Returns true if the transition to `next` is allowed.
     pub(super) const fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
@@ -69,7 +64,6 @@ impl JobState {
     }
 }
 
-/// All values of `phase`.
 pub(crate) const PHASES: [&str; 8] = [
     "Creating",
     "Pending",
@@ -81,14 +75,13 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// Failures after which a job with `fault-tolerance/job-retry-num` is restarted. The guides of the
-/// service disagree (`openapi/SOURCES.md`, D-152).
+/// Failures after which a job runs again, on which guides disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum RestartOn {
     /// Faults of the machine, but not exit codes, as in the guide on fault tolerance.
     Fault,
-    /// Any failure, including an exit code other than 0, as in the guide to creating jobs. Real
-    /// hardware faults do not occur on the emulator.
+    /// Any failure, including an exit code other than 0, as in the guide to creating jobs.
     #[default]
     AnyFailure,
 }
@@ -96,13 +89,10 @@ pub enum RestartOn {
 /// Reason for ending a job before its code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// A StopTrainingJob request.
     ByUser,
     /// The maximum running duration in hours, `spec.auto_stop`.
     AfterHours(u32),
-    /// A DeleteTrainingJob request.
     Deleted,
-    /// The shutdown of the emulator.
     Shutdown,
     /// The end of an emulator that leaves its running jobs to the next one.
     Suspend,
@@ -121,7 +111,7 @@ impl StopReason {
         matches!(self, Self::Shutdown | Self::Suspend)
     }
 
-    /// Returns the urgency of the reason. A reason replaces an earlier reason that is less urgent.
+    /// A reason replaces an earlier one that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

@@ -23,20 +23,12 @@ use crate::{
     },
 };
 
-/// Name of the user in a response. It is empty in the response to a job creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UserName<'a> {
-    NotYet,
-    Known(&'a str),
-}
-
-/// Renders a job in the form that CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and
-/// the items of ListTrainingJobs return.
-pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
+/// Renders a job as creations, details, stops and lists return it.
+pub(crate) fn job(job: &Job, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
         "kind": job.request.text("/kind"),
-        "metadata": metadata(job, &body, user),
+        "metadata": metadata(job, &body),
         "status": status(job, now),
     });
     if job.request.roles.is_empty() {
@@ -60,8 +52,7 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that responses omit, according to a note in the
-/// vendor's Terraform provider (SOURCES T).
+/// Removes the members of fine-tuning jobs that responses omit (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in
         [("algorithm", "inputs"), ("spec", "output_model"), ("spec", "asset_model")]
@@ -88,7 +79,6 @@ fn list(items: impl Iterator<Item = Value>) -> Value {
     }
 }
 
-/// Copies the listed members of the request, unless they are null or empty.
 fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
         if let Some(value) = body.pointer(&format!("{parent}/{name}"))
@@ -127,7 +117,7 @@ fn add_endpoints(shown: &mut Value, job: &Job, body: &Value) {
     }
 }
 
-fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
+fn metadata(job: &Job, body: &Value) -> Value {
     let request = &job.request;
     let mut metadata = json!({
         "id": job.id,
@@ -135,10 +125,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
         "description": job.settings.description,
         "create_time": job.history.created.millis(),
         "workspace_id": request.workspace_id,
-        "user_name": match user {
-            UserName::NotYet => "",
-            UserName::Known(name) => name,
-        },
+        "user_name": job.owner.user_name,
     });
     echo(&mut metadata, body, "/metadata", &["annotations"]);
     metadata
@@ -266,7 +253,6 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// Renders a channel. `given` is its element in the request.
 fn channel(channel: &Channel, given: &Value) -> Value {
     let access = text_of(given, "/access_method").map(|_| match channel.access {
         Access::Parameter => "parameter",
@@ -321,8 +307,7 @@ fn task_of_role(role: &JobRequest) -> Value {
     };
     let mut engine = json!(role.engine);
     if let Some(engine) = engine.as_object_mut() {
-        // The engine of a task does not contain this member according to the documents (SOURCES O,
-        // S).
+        // The documents show no such member in a task (SOURCES O, S).
         engine.remove("install_sys_packages");
     }
     if let Some(preset) = preset(&role.engine) {
@@ -369,8 +354,7 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// Renders an output of a role. Mode and period are the defaults (SOURCES O), because a role's
-/// request cannot specify other values.
+/// Mode and period are the defaults (SOURCES O), because a role cannot specify others.
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();
@@ -378,8 +362,7 @@ fn output_of_role(output: &Channel) -> Value {
     shown
 }
 
-/// Renders a task, identified by its name and rank, with its address. Each task has its own node,
-/// whose address is that of the task.
+/// Each task has a node of its own, with the same address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({
@@ -390,7 +373,6 @@ pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) 
     })
 }
 
-/// Renders one event with its text.
 pub(crate) fn event(event: &Event, message: String) -> Value {
     json!({
         "time": event.time.rfc3339(),

@@ -17,15 +17,12 @@ pub(super) fn task_name(role: &str, index: u32) -> String {
     format!("{role}-{index}")
 }
 
-/// Trial that a worker runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerTrial {
     pub(crate) id: String,
-    /// Values of the hyper-parameters that the search varies.
     pub(crate) values: Map<String, Value>,
 }
 
-/// One worker of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) job_id: String,
@@ -37,8 +34,7 @@ pub(crate) struct Worker {
     pub(crate) rank: u32,
     /// Index among the workers of its role.
     pub(crate) index: u32,
-    /// Trial that the worker runs, if the job is a search. Trials share the container of the
-    /// worker.
+    /// Trial that the worker runs; trials share the container of the worker.
     pub(crate) trial: Option<Arc<WorkerTrial>>,
     /// Number of earlier runs of the job's code.
     pub(crate) run: usize,
@@ -91,7 +87,6 @@ impl Worker {
         Self { request: Arc::new(request), trial: Some(Arc::new(trial)), ..self.clone() }
     }
 
-    /// Returns the address at which the worker of a rank is reached.
     pub(crate) fn address_of(&self, rank: u32) -> String {
         let host = usize::try_from(rank).ok().and_then(|rank| self.hosts.get(rank));
         host.cloned().unwrap_or_else(|| address(&self.job_id, rank))
@@ -112,7 +107,6 @@ impl Worker {
         format!("{}.modelarts-job-{}", self.pod(), self.job_id)
     }
 
-    /// Returns the name of the worker's log file: the pod's name, with a suffix for a trial.
     pub(crate) fn log_name(&self) -> String {
         match &self.trial {
             None => self.pod(),
@@ -120,7 +114,6 @@ impl Worker {
         }
     }
 
-    /// Returns the path of the worker's log, relative to the worker's directory.
     pub(crate) fn log_file(&self) -> PathBuf {
         ContainerPath::from_static(MA_LOG_DIR)
             .join(&format!("{}.log", self.log_name()))

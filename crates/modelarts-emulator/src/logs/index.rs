@@ -1,10 +1,5 @@
-//! Line indexes of logs. An index divides a log into blocks, and stores the number of line ends up
-//! to the end of each block. With an index, the emulator reads a page of lines without reading the
-//! log from its start.
-//!
-//! Indexes are only in memory. The emulator rebuilds the index of a log after a restart, and when
-//! it detects that the log was rewritten. If the indexes exceed 16 MiB or 4096 logs, the emulator
-//! discards the indexes of the least recently used logs.
+//! Line indexes of logs: the number of line ends up to the end of each block, with which a page is
+//! read without the log before it. They are in memory only, and start anew if a log was rewritten.
 
 use std::{collections::VecDeque, io, sync::Arc};
 
@@ -15,15 +10,12 @@ use crate::logs::{
     lines::{LineCollector, LineQuery, Page},
 };
 
-/// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
-/// beyond its own lines.
+/// Size in bytes of a block. A page reads at most one block beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// Maximum number of blocks in the index of a log (256 KiB of memory). When it is reached, the
-/// block size doubles; the number must therefore be even.
+/// Maximum number of blocks of a log (256 KiB): then the block size doubles. It must be even.
 const MAX_BLOCKS: usize = 1 << 15;
-/// Number of bytes at the end of the counted part that are stored to detect a rewritten log.
+/// Number of bytes at the end of the counted part by which a rewritten log is detected.
 const MARK_LENGTH: usize = 256;
-/// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;
 /// Maximum number of blocks in all indexes together (16 MiB of memory).
 const MAX_ENTRIES: usize = 1 << 21;
@@ -32,8 +24,7 @@ const MAX_ENTRIES: usize = 1 << 21;
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
-/// Shared index of a log. It is locked while it is extended, so that concurrent requests do not
-/// read the same bytes twice.
+/// Locked while it is extended, so that concurrent requests do not read the same bytes twice.
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
@@ -45,8 +36,7 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The iteration starts with the most recently used index. A locked index is in use and is
-        // kept.
+        // The most recently used index comes first. A locked one is in use and is kept.
         let kept = all.iter().rev().take(MAX_LOGS - 1).take_while(|(_, index)| {
             entries += index.try_lock().map_or(0, |index| index.line_ends.capacity());
             entries <= MAX_ENTRIES
@@ -59,10 +49,8 @@ impl LogIndexes {
     }
 }
 
-/// Line ends of a log, counted by block.
 #[derive(Debug)]
 pub(crate) struct LineIndex {
-    /// Block size in bytes.
     block: usize,
     /// Number of line ends up to the end of each block.
     line_ends: Vec<usize>,
@@ -86,7 +74,6 @@ impl LineIndex {
         self.block as u64 * blocks as u64
     }
 
-    /// Returns the number of line ends before [`end`](Self::end).
     fn line_end_count(&self) -> usize {
         self.line_ends.last().copied().unwrap_or(0)
     }
@@ -107,8 +94,7 @@ impl LineIndex {
         }
     }
 
-    /// Returns the position at which the search for the lines after the line `skip` starts, and the
-    /// number of lines that begin before this position. All requested lines begin at or after it.
+    /// Returns a position before the lines after `skip`, and the number of lines before it.
     fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
@@ -138,10 +124,8 @@ impl LineIndex {
     }
 }
 
-/// Finds the lines of a page. If they exceed `max_bytes` bytes, the page contains only the lines
-/// next to the base line that fit, or the beginning of a single longer line. Returns `None` if the
-/// log contains no such lines. `part` reads the log from a position (its first argument), at most
-/// as many bytes as its second argument.
+/// Finds the lines of a page: those next to the base line that fit into `max_bytes`, or the
+/// beginning of a longer line. `part` reads at most a number of bytes from a position.
 pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
@@ -240,8 +224,7 @@ mod tests {
         for line in [0, 10, 99_999, 199_000] {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
-            // To return a page, the index reads its lines, one block to find them and one to find
-            // their end.
+            // A page needs its lines, one block to find them and one to find their end.
             let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
             assert!(read <= max_bytes, "behind line {line}: {read} bytes");
@@ -269,8 +252,7 @@ mod tests {
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    10");
         log.text.borrow_mut().extend(b"01\n");
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
-        // The new contents are shorter, longer, and of the same length with line ends at other
-        // positions.
+        // New contents: shorter, longer, and of the same length with other line ends.
         for text in ["a\nb\n".to_owned(), "\n".repeat(100_000), "x\n".repeat(50_000)] {
             log.text.replace(text.clone().into_bytes());
             log.follow().await;

@@ -1,11 +1,8 @@
-//! Search for lines of a log by their numbers. The log is read in chunks, so that only one chunk
-//! and the selected lines are in memory. The [`index`](crate::logs::index) determines the position
-//! of the first chunk.
+//! Search for lines of a log by their numbers, with one chunk and the selected lines in memory.
 
 use std::collections::VecDeque;
 
-/// Selection of lines in a request. Line numbers start from 1; the base line itself is not
-/// included.
+/// Line numbers start from 1; the base line itself is not included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
     /// Maximum number of lines to return; at least 1.
@@ -25,7 +22,6 @@ impl LineQuery {
         }
     }
 
-    /// Returns the highest requested line number.
     pub(crate) fn last(&self) -> usize {
         match (self.ascending, self.base) {
             (true, _) => self.skip().saturating_add(self.count),
@@ -35,7 +31,6 @@ impl LineQuery {
     }
 }
 
-/// Consecutive lines of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Number of the first line.
@@ -50,22 +45,18 @@ pub(super) struct LineCollector {
     query: LineQuery,
     /// Maximum size of all kept lines, in bytes.
     max_bytes: usize,
-    /// Most recent lines, at most as many as requested. If a line is too long, only its beginning
-    /// is kept.
+    /// Last lines, at most as many as requested; of a line that is too long, only the beginning.
     kept: VecDeque<Vec<u8>>,
     /// Number of the first kept line.
     first: usize,
-    /// Size in bytes of the kept lines.
     size: usize,
     /// Number of lines of the log that have begun.
     lines: usize,
-    /// True if the next byte starts a line.
     at_line_start: bool,
 }
 
 impl LineCollector {
-    /// Creates a collector of at most `max_bytes` bytes. The first piece starts at the position
-    /// `at`. `lines` lines begin before this position, and none of them is requested.
+    /// The first piece starts at `at`; `lines` lines begin before it, none of them requested.
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
@@ -112,8 +103,7 @@ impl LineCollector {
             while self.size > self.max_bytes && self.kept.len() > 1 {
                 self.drop_first();
             }
-            // Of a line that is too long, one byte more than the limit is kept, to mark it as too
-            // long.
+            // One byte more than the limit marks the line as too long.
             if let Some(line) = self.kept.back_mut()
                 && self.size > self.max_bytes
             {
@@ -129,9 +119,7 @@ impl LineCollector {
         self.first += 1;
     }
 
-    /// Returns the lines, once the log has ended or no more pieces are needed. If not all lines
-    /// fit, the page contains those next to the base line, or the beginning of a single line that
-    /// does not fit. Returns `None` if no lines were found.
+    /// Returns the lines next to the base line that fit, or the beginning of a line that does not.
     pub(super) fn finish(self) -> Option<Page> {
         let lines = self.kept.len();
         let mut content: Vec<u8> = self.kept.into_iter().flatten().collect();

@@ -1,14 +1,12 @@
 //! Metrics of workers, with one value for each minute.
-//!
-//! [`usage`] measures the processes of a worker, and the database stores the samples. [`scripted`]
-//! provides the predefined values of simulated and seeded jobs. [`series`] renders measured and
-//! predefined values.
 
-mod scripted;
 pub(crate) mod series;
 pub(crate) mod usage;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -17,17 +15,17 @@ use serde_json::Value;
 use crate::{
     catalog::flavors::Flavor,
     clock::timestamp::Timestamp,
-    database::Database,
+    database::{Database, read_error, write_error},
     job::worker::Worker,
     metrics::{
         series::{
-            GAP, MAX_MINUTES, Minutes, ScriptedSeries, WARM_UP, append_minutes, metrics_json,
+            GAP, MAX_MINUTES, Minutes, ScriptedSeries, Values, WARM_UP, append_minutes,
+            metrics_json,
         },
         usage::Usage,
     },
 };
 
-/// Samples of all workers, by pod.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     database: Arc<Database>,
@@ -40,7 +38,6 @@ impl Metrics {
         Self { database: Arc::clone(database), scripted: Mutex::default() }
     }
 
-    /// Adds the usage of a worker between two samples.
     pub(crate) fn add_sample(
         &self,
         worker: &Worker,
@@ -95,8 +92,7 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// Returns the measured series of a pod: those of processor and memory. This machine has no
-    /// accelerator cards.
+    /// This machine has no accelerator cards.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -125,7 +121,6 @@ impl Metrics {
         })
     }
 
-    /// Removes the metrics of a pod.
     pub(crate) fn remove(&self, pod: &str) {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {
@@ -139,6 +134,58 @@ impl Metrics {
         if let Err(error) = removed {
             tracing::error!(pod, %error, "the metrics of a pod cannot be removed");
         }
+    }
+
+    // ---- values from the script of a simulated job, or from a seed ----
+
+    pub(crate) fn begin_scripted(
+        &self,
+        pod: String,
+        now: Timestamp,
+        values: BTreeMap<String, Values>,
+    ) {
+        let scripted = ScriptedSeries { start: now, values };
+        self.scripted.lock().insert(pod, scripted);
+    }
+
+    /// Ends the series of a worker. The minutes of a later run follow those of an earlier one.
+    pub(crate) fn end_scripted(&self, pod: &str, now: Timestamp) {
+        let ended = self.scripted.lock().remove(pod);
+        if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
+            self.add_minutes(pod, minutes);
+        }
+    }
+
+    pub(crate) fn add_minutes(&self, pod: &str, minutes: Minutes) {
+        let given = self.stored_minutes(pod).and_then(|stored| {
+            let text = serde_json::to_string(&append_minutes(stored, minutes));
+            let text = text.map_err(write_error)?;
+            self.database.write(|connection| {
+                let sql = "INSERT OR REPLACE INTO given_metrics (pod, minutes) VALUES (?1, ?2)";
+                connection.execute(sql, params![pod, text])
+            })
+        });
+        if let Err(error) = given {
+            tracing::error!(pod, %error, "metrics cannot be stored");
+        }
+    }
+
+    fn stored_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
+        let sql = "SELECT minutes FROM given_metrics WHERE pod = ?1";
+        let text: Option<String> = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            select.query_row([pod], |row| row.get(0)).optional()
+        })?;
+        text.map(|text| serde_json::from_str(&text).map_err(read_error)).transpose()
+    }
+
+    fn scripted_minutes(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Minutes>> {
+        let stored = self.stored_minutes(pod)?;
+        let scripted = self.scripted.lock();
+        Ok(match scripted.get(pod).and_then(|running| running.minutes(now)) {
+            Some(running) => Some(append_minutes(stored, running)),
+            None => stored,
+        })
     }
 }
 

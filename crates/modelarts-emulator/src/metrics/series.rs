@@ -39,10 +39,8 @@ impl TryFrom<Value> for Values {
     }
 }
 
-/// Values of all series, minute by minute.
 pub(super) type Minutes = BTreeMap<String, Vec<f64>>;
 
-/// Scripted series of a running worker.
 #[derive(Debug)]
 pub(super) struct ScriptedSeries {
     pub(super) start: Timestamp,
@@ -50,8 +48,7 @@ pub(super) struct ScriptedSeries {
 }
 
 impl ScriptedSeries {
-    /// Returns the minutes up to `now`, including the initial gaps. Returns `None` in the first
-    /// second, before the first sample would exist.
+    /// Returns the minutes up to `now`. Returns `None` in the first second, before any sample.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {
@@ -70,7 +67,6 @@ impl ScriptedSeries {
     }
 }
 
-/// Returns the documented JSON of all series, which are of equal length.
 pub(super) fn metrics_json(mut minutes: Minutes) -> Value {
     let length = minutes.values().map(Vec::len).max().unwrap_or_default();
     let metrics = SERIES.map(|name| {

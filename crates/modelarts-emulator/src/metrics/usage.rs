@@ -6,7 +6,6 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// The usage of a worker at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     /// Processor time of the live processes since their start, in milliseconds.
@@ -15,8 +14,7 @@ pub(crate) struct Usage {
     pub(crate) memory: u64,
 }
 
-/// Meter of the usage of processes. Because reading the process table takes time, concurrent
-/// callers share the next reading.
+/// Reading the process table takes time, so concurrent callers share the next reading.
 #[derive(Debug)]
 pub(crate) struct Meter(Mutex<Reading>);
 
@@ -28,8 +26,7 @@ struct Reading {
 
 impl Default for Meter {
     fn default() -> Self {
-        // sysinfo would keep a descriptor for each process and thread of the machine. It also
-        // raises the limit of open files of this process to the hard limit.
+        // sysinfo would keep a descriptor for each process, and raise the limit of open files.
         sysinfo::set_open_files_limit(0);
         Self(Mutex::default())
     }
@@ -50,8 +47,7 @@ impl Meter {
         let leader = Pid::from_u32(leader);
         system.process(leader)?;
         let mut family = HashSet::from([leader]);
-        // A child may be listed before its parent, so that passes are repeated until a pass adds no
-        // process.
+        // A child may be listed before its parent.
         loop {
             let before = family.len();
             for (pid, process) in system.processes() {

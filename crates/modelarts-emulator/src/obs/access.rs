@@ -27,7 +27,6 @@ pub(super) fn bucket_of_host(host: &str) -> Option<&str> {
     (domain.eq_ignore_ascii_case(LOCAL_DOMAIN) && !bucket.is_empty()).then_some(bucket)
 }
 
-/// Hosts of virtual-hosted requests.
 pub(super) struct Hosts;
 
 impl S3Host for Hosts {
@@ -40,8 +39,7 @@ impl S3Host for Hosts {
     }
 }
 
-/// Validation of bucket names, which accepts all names. The operations check the names and return
-/// errors that state the rule.
+/// Accepts all names, because the operations return errors that state the rule.
 pub(super) struct AnyName;
 
 impl s3s::validation::NameValidation for AnyName {
@@ -50,7 +48,6 @@ impl s3s::validation::NameValidation for AnyName {
     }
 }
 
-/// Secret keys of the emulator's users.
 pub(super) struct Keys(pub(super) Arc<EmulatorState>);
 
 #[async_trait::async_trait]
@@ -60,7 +57,6 @@ impl S3Auth for Keys {
     }
 }
 
-/// Returns an access key of the accounts of the emulator.
 fn known_key(state: &EmulatorState, access_key: &str) -> S3Result<KnownKey> {
     let found = state.accounts.key(access_key);
     found.map_err(S3Error::internal_error)?.ok_or_else(|| {
@@ -110,8 +106,7 @@ pub(super) struct ObsRequest {
 }
 
 impl ObsRequest {
-    /// Counts the request, and takes the next fault of its operation. Returns an error if the fault
-    /// replaces the response, so that the operation is not executed.
+    /// Returns an error if the next fault of the operation replaces the response.
     fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
         let Some(operation) = obs_operation(operation) else {
             return Ok(());
@@ -138,7 +133,6 @@ const MAX_SKEW: i64 = 15 * 60;
 /// Maximum duration of a presigned request, in seconds.
 const MAX_PRESIGNED: u64 = 7 * 24 * 60 * 60;
 
-/// Returns the decoded value of a parameter in the query of a request.
 fn query_value(request: &S3AccessContext<'_>, wanted: &str) -> Option<Vec<u8>> {
     let query = request.uri().query().unwrap_or_default();
     query.split('&').find_map(|pair| {
@@ -148,8 +142,7 @@ fn query_value(request: &S3AccessContext<'_>, wanted: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Checks what a signature covers and how long it is valid. s3s has found that it is right, and
-/// checks the dates of AWS V4.
+/// Checks the coverage and the age of a right signature. s3s checks the dates of AWS V4.
 fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     let headers = request.headers();
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -200,8 +193,7 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     Ok(())
 }
 
-/// Checks the security token of a temporary key. Clients send it as a header or, in presigned
-/// requests, in the query.
+/// Clients send the token as a header or, in presigned requests, in the query.
 fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) -> S3Result<()> {
     let Some(wanted) = &key.security_token else {
         return Ok(());

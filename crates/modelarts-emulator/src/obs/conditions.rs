@@ -14,7 +14,6 @@ use s3s::{
 
 use crate::obs::records::StoredObject;
 
-/// Conditions of a request on the state of an object.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) if_match: Option<ETagCondition>,
@@ -24,13 +23,11 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns true if the request has no condition.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks the conditions of a read. For an unchanged object, returns the error `NotModified`
-    /// with the ETag and the time of the object.
+    /// An unchanged object is the error `NotModified`, with its ETag and time.
     pub(super) fn check_read(&self, object: &StoredObject) -> S3Result<()> {
         self.check_equal(object)?;
         if self.is_unchanged(object) {
@@ -41,7 +38,6 @@ impl Conditions {
         Ok(())
     }
 
-    /// Checks the conditions on the source of a copy.
     pub(super) fn check_source(&self, object: &StoredObject) -> S3Result<()> {
         self.check_equal(object)?;
         if self.is_unchanged(object) {

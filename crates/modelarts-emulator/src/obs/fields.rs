@@ -34,34 +34,9 @@ macro_rules! stored_headers {
     };
 }
 
-/// Creates the conditions of a read from the input of an operation.
-macro_rules! read_conditions {
-    ($input:expr) => {
-        $crate::obs::conditions::Conditions {
-            if_match: $input.if_match,
-            if_none_match: $input.if_none_match,
-            if_modified_since: $input.if_modified_since,
-            if_unmodified_since: $input.if_unmodified_since,
-        }
-    };
-}
+pub(super) use stored_headers;
 
-/// Creates the conditions on the source of a copy from the input of an operation.
-macro_rules! source_conditions {
-    ($input:expr) => {
-        $crate::obs::conditions::Conditions {
-            if_match: $input.copy_source_if_match,
-            if_none_match: $input.copy_source_if_none_match,
-            if_modified_since: $input.copy_source_if_modified_since,
-            if_unmodified_since: $input.copy_source_if_unmodified_since,
-        }
-    };
-}
-
-pub(super) use {read_conditions, source_conditions, stored_headers};
-
-/// Returns the maximum number of rows of a page: the given number, or else 1,000, which is also the
-/// maximum.
+/// Returns the maximum number of rows of a page, which is 1,000 by default and at most.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {
         rows @ 0.. => Ok(rows.min(MAX_ROWS)),
@@ -74,7 +49,6 @@ pub(super) fn delimiter(given: Option<&str>) -> Option<String> {
     given.filter(|given| !given.is_empty()).map(str::to_owned)
 }
 
-/// Returns true if the request requires that the texts of a list are URL-encoded.
 pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     match encoding.map(EncodingType::as_str) {
         None | Some("") => Ok(false),
@@ -85,7 +59,6 @@ pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     }
 }
 
-/// URL-encodes a text of a list, if `url` is true.
 pub(super) fn encoded(text: String, url: bool) -> String {
     match url {
         true => utf8_percent_encode(&text, URL_ENCODED).to_string(),
@@ -108,7 +81,6 @@ pub(super) fn decode_token(token: &str) -> S3Result<String> {
     Ok(decoded.into_owned())
 }
 
-/// Converts the objects of a page to rows of a response.
 pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) -> Vec<Object> {
     let rows = entries.into_iter().map(|entry| Object {
         e_tag: Some(ETag::Strong(entry.etag)),
@@ -122,15 +94,13 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
     rows.collect()
 }
 
-/// Converts the common prefixes of a page to rows of a response.
 pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPrefix> {
     let rows =
         prefixes.into_iter().map(|prefix| CommonPrefix { prefix: Some(encoded(prefix, url)) });
     rows.collect()
 }
 
-/// Returns the encodings of the content, without `aws-chunked`, which is an encoding of the request
-/// only.
+/// Removes `aws-chunked`, which is an encoding of the request only.
 pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     let given = given?;
     let kept = given.split(',').map(str::trim);
@@ -156,7 +126,6 @@ pub(super) fn no_versions(version: Option<&str>, part_number: Option<i32>) -> S3
     Ok(())
 }
 
-/// Returns the bytes of an object that a range selects.
 pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Range<u64>>> {
     let Some(range) = range else {
         return Ok(None);
@@ -171,7 +140,6 @@ pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Rang
     }
 }
 
-/// Returns the value of the header `Content-Range`.
 pub(super) fn content_range(bytes: &ops::Range<u64>, size: u64) -> String {
     format!("bytes {}-{}/{size}", bytes.start, bytes.end.saturating_sub(1))
 }

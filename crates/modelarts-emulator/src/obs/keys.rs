@@ -17,11 +17,7 @@ pub(super) struct ObjectName {
 }
 
 impl ObjectName {
-    /// Parses the name of an object.
-    ///
-    /// # Errors
-    /// Returns an error if the key is not a valid path in a directory tree; the message states the
-    /// rule.
+    /// The error states the rule that the key breaks as a path in a directory tree.
     pub(super) fn parse(bucket: &str, key: &str) -> S3Result<Self> {
         let steps = key.strip_suffix('/').unwrap_or(key);
         for step in steps.split('/') {
@@ -35,7 +31,6 @@ impl ObjectName {
         self.key.ends_with('/')
     }
 
-    /// Returns the path relative to the OBS root.
     pub(super) fn relative(&self) -> PathBuf {
         Path::new(&self.bucket).join(self.key.trim_end_matches('/'))
     }

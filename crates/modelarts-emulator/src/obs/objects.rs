@@ -1,8 +1,5 @@
-//! Objects as files below the OBS root.
-//!
-//! An object is written to a temporary file in the data directory, which is renamed when it is
-//! complete. A record in the database contains its ETag, headers and metadata. A key that ends with
-//! a slash denotes a directory that was stored as an empty object.
+//! Objects as files below the OBS root, written to a temporary file that is renamed. A record in
+//! the database contains ETag, headers and metadata; a key that ends with a slash is a directory.
 
 use std::{
     fs::{self, File, Permissions},
@@ -27,7 +24,6 @@ use crate::{
     },
 };
 
-/// Bucket, with the time of its creation.
 #[derive(Clone, Debug)]
 pub(super) struct StoredBucket {
     pub(super) name: String,
@@ -151,7 +147,6 @@ impl ObjectStore {
 
     // ---- writes ----
 
-    /// Stores received content as an object, which replaces an earlier one.
     pub(super) fn store(
         &self,
         name: &ObjectName,
@@ -164,7 +159,6 @@ impl ObjectStore {
         self.store_locked(name, received, etag, headers, conditions)
     }
 
-    /// Stores received content as an object. The caller holds the lock.
     pub(super) fn store_locked(
         &self,
         name: &ObjectName,
@@ -212,7 +206,6 @@ impl ObjectStore {
         })
     }
 
-    /// Moves a complete file to the path of its object.
     fn place(&self, name: &ObjectName, file: NamedTempFile) -> S3Result<fs::Metadata> {
         let relative = name.relative();
         let directory = self.root.directory(relative.parent().unwrap_or(&relative));
@@ -268,8 +261,7 @@ impl ObjectStore {
         self.prune(&directory, path, name)
     }
 
-    /// Removes the directory of a deleted marker and the parent directories of a deleted object, as
-    /// long as they are empty and not markers.
+    /// Removes the parent directories of a deleted key that are empty and not markers.
     fn prune(&self, bucket: &Path, path: PathBuf, deleted: ObjectName) -> S3Result<()> {
         let mut name = deleted;
         let mut directory = path;
@@ -318,7 +310,6 @@ fn remove_directories(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Converts a failure to create the directory of a key to an S3 error.
 fn write_error(error: io::Error, key: &str) -> S3Error {
     match error.kind() {
         // A segment of the path is a file, or a link leads out of the root.

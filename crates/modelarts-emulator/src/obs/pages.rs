@@ -1,8 +1,5 @@
-//! Pages of the list of objects, in the order of the bytes of their keys.
-//!
-//! The order of keys differs from that of directory entries: `a-b` comes before `a/b`, and the
-//! directory `a` after the file `a-b`. Entries are therefore compared with a slash after the name
-//! of a directory.
+//! Pages of the list of objects, in the order of the bytes of their keys. Entries of a directory
+//! are compared with a slash after the name of a directory, because `a-b` comes before `a/b`.
 
 use std::{
     fs::{self, Metadata},
@@ -23,22 +20,18 @@ use crate::{
     },
 };
 
-/// Maximum length of a key in bytes.
 const MAX_KEY: usize = 1024;
 
-/// Selection of a page.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Selection<'a> {
-    pub(super) prefix: &'a str,
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub(super) prefix: String,
     /// Keys with the same text up to the first delimiter after the prefix form one entry.
-    pub(super) delimiter: Option<&'a str>,
+    pub(super) delimiter: Option<String>,
     /// Key or common prefix after which the page begins; empty for the first page.
-    pub(super) after: &'a str,
-    /// Maximum number of keys and common prefixes.
+    pub(super) after: String,
     pub(super) max: usize,
 }
 
-/// Object in a list.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -47,7 +40,6 @@ pub(super) struct Entry {
     pub(super) etag: String,
 }
 
-/// Page of a list.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
@@ -56,7 +48,7 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+pub(super) fn page(store: &ObjectStore, bucket: &str, selection: &Selection) -> S3Result<Page> {
     let _guard = store.lock.read();
     store.bucket(bucket)?;
     collect(store, bucket, selection)
@@ -64,12 +56,12 @@ pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) 
 
 /// Returns true if the bucket has at least one object. The caller holds the lock.
 pub(super) fn has_objects(store: &ObjectStore, bucket: &str) -> S3Result<bool> {
-    let selection = Selection { prefix: "", delimiter: None, after: "", max: 1 };
-    let page = collect(store, bucket, selection)?;
+    let selection = Selection { max: 1, ..Selection::default() };
+    let page = collect(store, bucket, &selection)?;
     Ok(!page.entries.is_empty())
 }
 
-fn collect(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+fn collect(store: &ObjectStore, bucket: &str, selection: &Selection) -> S3Result<Page> {
     let mut walk = Walk::new(store, bucket, selection);
     if selection.max > 0 {
         walk.run().map_err(io_error)?;
@@ -88,15 +80,13 @@ pub(super) fn common_prefix<'a>(
     key.get(..prefix.len() + at + delimiter.len())
 }
 
-/// Walk through the directories of a bucket in the order of keys.
 struct Walk<'a> {
     store: &'a ObjectStore,
     bucket: &'a str,
-    selection: Selection<'a>,
+    selection: &'a Selection,
     /// Keys of the page, with the metadata of their files; none for a directory marker.
     found: Vec<(String, Option<Metadata>)>,
     common_prefixes: Vec<String>,
-    /// Last key or common prefix of the page.
     last: String,
     truncated: bool,
     /// Real paths of the current directory and of the directories through which it was reached.
@@ -104,7 +94,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(store: &'a ObjectStore, bucket: &'a str, selection: Selection<'a>) -> Self {
+    fn new(store: &'a ObjectStore, bucket: &'a str, selection: &'a Selection) -> Self {
         Self {
             store,
             bucket,
@@ -119,7 +109,7 @@ impl<'a> Walk<'a> {
 
     /// Walks through the deepest directory that contains all keys with the prefix.
     fn run(&mut self) -> io::Result<()> {
-        let prefix = self.selection.prefix;
+        let prefix = &self.selection.prefix;
         let below = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
         let steps = below.strip_suffix('/').unwrap_or(below);
         let is_step = |step: &str| !matches!(step, "" | "." | "..") && !step.contains('\0');
@@ -133,8 +123,7 @@ impl<'a> Walk<'a> {
             let Some(parent) = path else { return Ok(()) };
             self.ancestors.push(parent);
             path = self.resolve(&relative)?;
-            // As in a list without the prefix, a link to a directory that contains the link is not
-            // followed.
+            // As in a list without the prefix, a link to a directory around it is not followed.
             if path.as_ref().is_some_and(|path| self.is_circle(path)) {
                 return Ok(());
             }
@@ -145,7 +134,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the real path of a directory, if it exists in the root.
     fn resolve(&self, relative: &Path) -> io::Result<Option<PathBuf>> {
         match self.store.root.resolve(relative) {
             Ok(path) => Ok(path.is_dir().then_some(path)),
@@ -168,8 +156,7 @@ impl<'a> Walk<'a> {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }
 
-    /// Visits a directory by its real path; `below` is its key, with a slash at the end. Breaks
-    /// when the page is full.
+    /// `below` is the key of the directory. Breaks when the page is full.
     fn visit(&mut self, directory: PathBuf, below: &str) -> io::Result<ControlFlow<()>> {
         self.ancestors.push(directory.clone());
         let flow = self.visit_entries(&directory, below);
@@ -180,7 +167,7 @@ impl<'a> Walk<'a> {
     fn visit_entries(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
         let Selection { prefix, delimiter, after, .. } = self.selection;
         if !below.is_empty()
-            && below > after
+            && below > after.as_str()
             && below.starts_with(prefix)
             && self.is_marker(directory, below)?
             && self.add(below.to_owned(), None).is_break()
@@ -191,9 +178,9 @@ impl<'a> Walk<'a> {
             let key = format!("{below}{name}");
             let path = directory.join(name.trim_end_matches('/'));
             let is_directory = name.ends_with('/');
-            let flow = if let Some(common) = common_prefix(&key, prefix, delimiter) {
+            let flow = if let Some(common) = common_prefix(&key, prefix, delimiter.as_deref()) {
                 let common = common.to_owned();
-                let counted = common == after || self.common_prefixes.last() == Some(&common);
+                let counted = common == *after || self.common_prefixes.last() == Some(&common);
                 if counted || (is_directory && !self.has_objects(&path, &key, &common)?) {
                     continue;
                 }
@@ -217,8 +204,7 @@ impl<'a> Walk<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the names in a directory that may lead to keys of the page, in order, with a slash
-    /// after those of directories.
+    /// Returns the names that may lead to keys of the page, in order, with a slash for directories.
     fn names(&self, directory: &Path, below: &str) -> io::Result<Vec<String>> {
         let Selection { prefix, after, .. } = self.selection;
         let entries = match fs::read_dir(directory) {
@@ -246,7 +232,7 @@ impl<'a> Walk<'a> {
             key.truncate(below.len());
             key.push_str(&name);
             // The keys in a directory follow the key of the directory.
-            let follows = *key > *after || (is_directory && after.starts_with(&key));
+            let follows = key > *after || (is_directory && after.starts_with(&key));
             let selected = key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
             if follows && selected && key.len() <= MAX_KEY {
                 names.push(name);
@@ -256,8 +242,7 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Returns true for a directory, false for a file, and `None` for other entries: devices,
-    /// broken links, and links that lead out of the root or to a directory that contains them.
+    /// Returns `None` for devices, and for links that are broken, lead out or to their own parents.
     fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {
@@ -274,8 +259,9 @@ impl<'a> Walk<'a> {
 
     /// Returns true if a directory contains a key with this prefix after the start of the page.
     fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
-        let selection = Selection { prefix, delimiter: None, max: 1, ..self.selection };
-        let mut walk = Walk::new(self.store, self.bucket, selection);
+        let after = self.selection.after.clone();
+        let selection = Selection { prefix: prefix.to_owned(), delimiter: None, after, max: 1 };
+        let mut walk = Walk::new(self.store, self.bucket, &selection);
         walk.ancestors.clone_from(&self.ancestors);
         if let Ok(directory) = directory.canonicalize() {
             let _ = walk.visit(directory, below)?;
@@ -315,7 +301,6 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the page, with the ETags of the objects.
     fn into_page(self) -> S3Result<Page> {
         let Self { store, bucket, .. } = self;
         let entries = store.database.read(|connection| {

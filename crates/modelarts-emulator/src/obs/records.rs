@@ -3,17 +3,14 @@
 use std::{collections::HashMap, fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use rusqlite::{Connection, OptionalExtension, params};
 use s3s::dto::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    database::{read_error, write_error},
-    obs::transfer::hex,
-};
+use crate::database::{read_error, write_error};
 
-/// Size in bytes, modification time in nanoseconds, and inode of a file, which show a change of the
-/// file.
+/// Properties by which a change of a file is noticed; the time is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) size: i64,
@@ -54,7 +51,6 @@ pub(super) struct StoredHeaders {
 
 /// ETag of an empty object: the MD5 of empty content.
 pub(super) const EMPTY_ETAG: &str = "d41d8cd98f00b204e9800998ecf8427e";
-/// Properties of an object.
 #[derive(Clone, Debug)]
 pub(super) struct StoredObject {
     pub(super) size: u64,
@@ -72,14 +68,11 @@ pub(super) struct Record {
     pub(super) headers: StoredHeaders,
 }
 
-/// Returns the ETag of a file without a record, which a job or another program has written.
-///
-/// The content is not read, so that lists of large directories are fast. Like the ETag of an object
-/// that was uploaded in parts, it contains a hyphen, and clients do not compare it with an MD5.
+/// Returns the ETag of a file that a job has written, with a hyphen because it is no MD5.
 pub(super) fn unknown_etag(identity: Identity) -> String {
     let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));
-    format!("{}-0", hex(&digest))
+    format!("{}-0", hex::encode(&digest))
 }
 
 /// Returns the record of an object. The record may belong to an earlier content of the file.
@@ -149,7 +142,6 @@ pub(super) fn delete(connection: &Connection, bucket: &str, key: &str) -> rusqli
     Ok(())
 }
 
-/// Deletes all records of a bucket.
 pub(super) fn delete_bucket(connection: &Connection, bucket: &str) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM obs_objects WHERE bucket = ?1", [bucket])?;
     Ok(())

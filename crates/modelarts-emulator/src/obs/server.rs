@@ -1,28 +1,24 @@
-//! Processing of requests to OBS: host check, injected faults, counts and logs around the service
-//! of s3s.
+//! Requests to OBS: host check, faults, counts and logs around the service of s3s.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    body::{Body, Bytes, HttpBody},
+    body::{Body, HttpBody},
     extract::Request,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{
-            AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderName, RETRY_AFTER,
-        },
+        header::{AUTHORIZATION, CONNECTION, DATE, EXPECT, HeaderName, RETRY_AFTER},
     },
     response::{IntoResponse, Response},
 };
-use futures::{StreamExt, stream};
 use s3s::{
     S3Error, S3ErrorCode, S3Result, s3_error,
     service::{S3Service, S3ServiceBuilder},
 };
 
 use crate::{
-    api::response::Cut,
+    api::response::{ApiResponse, Cut, cut_in_half, new_request_id},
     clock::timestamp::Timestamp,
     files::confined_dir::ConfinedDir,
     obs::{
@@ -30,7 +26,7 @@ use crate::{
         service::ObsService,
         store::ObjectStore,
     },
-    server::{host_guard, reply::new_request_id},
+    server::host_guard,
     state::EmulatorState,
     traffic::faults::Fault,
 };
@@ -38,7 +34,6 @@ use crate::{
 /// Header with the date of a signature.
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// OBS service of an emulator, without its listener.
 struct ObsServer {
     state: Arc<EmulatorState>,
     service: S3Service,
@@ -46,10 +41,7 @@ struct ObsServer {
     port: u16,
 }
 
-/// Builds the routes of OBS. The objects are the files below `root`.
-///
-/// # Errors
-/// Returns an error if the directory of uploads cannot be created in the data directory.
+/// The objects are the files below `root`. Fails if the directory of uploads cannot be created.
 pub(crate) fn router(
     state: Arc<EmulatorState>,
     root: ConfinedDir,
@@ -100,8 +92,7 @@ impl ObsServer {
         if let Ok(id) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert("x-amz-request-id", id);
         }
-        // A final response without `100 Continue` makes botocore misread the next response on the
-        // same connection.
+        // Otherwise botocore misreads the next response on the connection.
         if expects_continue && (is_empty || !status.is_success()) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -115,7 +106,6 @@ impl ObsServer {
             .map_err(|refusal| s3_error!(AccessDenied, "{}", refusal.message))
     }
 
-    /// Executes the operation and applies an injected fault to its response.
     async fn perform(&self, request: Request, context: &Arc<ObsRequest>) -> Response {
         let mut request = request.map(s3s::Body::http_body_unsync);
         add_amz_date(request.headers_mut());
@@ -143,8 +133,8 @@ impl ObsServer {
                 self.state.clock.sleep(Duration::from_millis(ms)).await;
                 response
             }
-            Some(Fault::LostAnswer) => cut(),
-            Some(Fault::ResetMidBody) => half(response),
+            Some(Fault::LostAnswer) => ApiResponse::cut(Cut::BeforeAnswer).into_response(),
+            Some(Fault::ResetMidBody) => cut_in_half(response),
             _ => response,
         }
     }
@@ -173,15 +163,7 @@ fn error_response(error: S3Error) -> Response {
     }
 }
 
-/// Returns a response for which the server closes the connection without sending data.
-fn cut() -> Response {
-    let mut response = StatusCode::SERVICE_UNAVAILABLE.into_response();
-    response.extensions_mut().insert(Cut::BeforeAnswer);
-    response
-}
-
-/// Returns the response with which a fault replaces an operation, with an error in the format of
-/// OBS.
+/// Returns the response with which a fault replaces an operation, in the format of OBS.
 fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
     let (status, retry_after, code, message) = match fault {
         Fault::Status { status, retry_after, error_code, error_msg } => {
@@ -192,7 +174,6 @@ fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
             let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
             (*status, HeaderValue::from_str(&until).ok(), None, None)
         }
-        Fault::Reset => return Some(cut()),
         other => return Some(other.replacement(now)?.into_response()),
     };
     let usual = match status {
@@ -212,36 +193,4 @@ fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
         headers.insert(RETRY_AFTER, value);
     }
     Some(response)
-}
-
-/// Returns the response with a body that fails after half of its declared length.
-fn half(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let declared = parts.headers.get(CONTENT_LENGTH);
-    let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let size = http_body_size(&body);
-    let length = declared.or(size).unwrap_or_default();
-    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    let chunks = body.into_data_stream();
-    let cut = stream::unfold((chunks, length / 2), |(mut chunks, rest)| async move {
-        let next = if rest > 0 { chunks.next().await } else { None };
-        let Some(chunk) = next else {
-            // Yields once, so that the connection can send the first half.
-            tokio::task::yield_now().await;
-            return Some((Err(axum::Error::new(io::Error::other("cut on purpose"))), (chunks, 0)));
-        };
-        let chunk: Result<Bytes, axum::Error> = chunk;
-        let kept = chunk.map(|chunk| {
-            let kept = usize::try_from(rest).map_or(chunk.len(), |rest| rest.min(chunk.len()));
-            chunk.slice(..kept)
-        });
-        let left = kept.as_ref().map_or(0, |kept| rest - kept.len() as u64);
-        Some((kept, (chunks, left)))
-    });
-    Response::from_parts(parts, Body::from_stream(cut))
-}
-
-/// Returns the exact size of a body, if it is known.
-fn http_body_size(body: &Body) -> Option<u64> {
-    axum::body::HttpBody::size_hint(body).exact()
 }

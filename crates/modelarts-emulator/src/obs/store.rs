@@ -25,10 +25,8 @@ use crate::{
 /// Name of the directory of temporary files and parts, in the data directory.
 const INCOMING: &str = "obs-uploads";
 
-/// Objects below the OBS root, with their records.
 pub(super) struct ObjectStore {
     pub(super) root: ConfinedDir,
-    /// Directory of temporary files and of parts.
     pub(super) incoming: PathBuf,
     pub(super) database: Arc<Database>,
     /// Lock that is held while a file and its record change together, or are read together.
@@ -53,7 +51,6 @@ impl ObjectStore {
         Ok(store)
     }
 
-    /// Returns the directory of a bucket.
     pub(super) fn bucket(&self, name: &str) -> S3Result<PathBuf> {
         if !may_be_bucket(name) {
             return Err(no_such_bucket(name));
@@ -65,7 +62,6 @@ impl ObjectStore {
         }
     }
 
-    /// Creates a temporary file for the content of an object or of a part.
     pub(super) fn temporary(&self) -> S3Result<NamedTempFile> {
         tempfile::Builder::new()
             // The umask of the process applies, as for files that jobs write.
@@ -74,7 +70,6 @@ impl ObjectStore {
             .map_err(io_error)
     }
 
-    /// Reads from the database.
     pub(super) fn query<R>(
         &self,
         look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -82,7 +77,6 @@ impl ObjectStore {
         self.database.read(look).map_err(S3Error::internal_error)
     }
 
-    /// Changes the database.
     pub(super) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -91,14 +85,12 @@ impl ObjectStore {
     }
 }
 
-/// Returns true if an error means that a path does not exist: a segment is missing, or a parent is
-/// a file.
+/// Returns true if a segment of a path is missing, or a parent is a file.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Converts a failure to find a file to an S3 error. `missing` creates the error for a missing
-/// file.
+/// `missing` creates the error for a missing file.
 pub(super) fn read_error(error: io::Error, missing: impl FnOnce() -> S3Error) -> S3Error {
     match error.kind() {
         _ if is_missing(&error) => missing(),

@@ -11,6 +11,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use s3s::{
     S3Error, S3ErrorCode, S3Result, StdError, TrailingHeaders,
     checksum::ChecksumHasher,
@@ -34,7 +35,6 @@ pub(super) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Converts a failure of the file system to an S3 error.
 pub(super) fn io_error(error: io::Error) -> S3Error {
     if error.kind() != io::ErrorKind::StorageFull {
         return s3_error!(InternalError, "The files of OBS cannot be used: {error}.");
@@ -48,11 +48,6 @@ pub(super) fn io_error(error: io::Error) -> S3Error {
     error
 }
 
-/// Formats a digest as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Complete temporary file with the digests of its content.
 pub(super) struct Received {
     pub(super) file: NamedTempFile,
@@ -62,14 +57,12 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Creates the result for a file that was joined from parts. Its digests are not computed,
-    /// because the ETag of the object consists of the digests of the parts.
+    /// The ETag of an object of parts consists of their digests, so the file needs none.
     pub(super) fn of_parts(file: NamedTempFile, length: u64) -> Self {
         Self { file, length, md5: [0; 16], checksum: Checksum::default() }
     }
 }
 
-/// Temporary file that is being written.
 struct Writing {
     file: NamedTempFile,
     length: u64,
@@ -108,7 +101,6 @@ pub(super) struct Declared {
     pub(super) trailers: Option<TrailingHeaders>,
 }
 
-/// Headers with checksums.
 const CHECKSUMS: [&str; 5] = [
     "x-amz-checksum-crc32",
     "x-amz-checksum-crc32c",
@@ -118,8 +110,7 @@ const CHECKSUMS: [&str; 5] = [
 ];
 
 impl Declared {
-    /// Returns a hasher for the checksums whose values are in the headers, or announced for the
-    /// trailers.
+    /// Returns a hasher for the checksums in the headers or announced for the trailers.
     fn hasher(&self) -> ChecksumHasher {
         let announced = self.headers.get_all("x-amz-trailer").iter();
         let announced: Vec<_> = announced
@@ -138,7 +129,6 @@ impl Declared {
         }
     }
 
-    /// Compares the received content with the declared digests.
     fn check(&self, received: &Received) -> S3Result<()> {
         if let Some(length) = self.length
             && u64::try_from(length) != Ok(received.length)
@@ -161,8 +151,8 @@ impl Declared {
                 return Err(s3_error!(
                     BadDigest,
                     "The body has the MD5 {}, and Content-MD5 declares {}.",
-                    hex(&received.md5),
-                    hex(&expected)
+                    hex::encode(&received.md5),
+                    hex::encode(&expected)
                 ));
             }
         }
@@ -192,15 +182,13 @@ impl Declared {
     }
 }
 
-/// File that is being written, with a second buffer: the connection fills one buffer while the
-/// other is written.
+/// File that is written while the connection fills a second buffer.
 enum Disk {
     Idle(Box<Writing>, Vec<u8>),
     Busy(JoinHandle<io::Result<(Box<Writing>, Vec<u8>)>>),
 }
 
 impl Disk {
-    /// Waits until the file can be written again.
     async fn idle(self) -> S3Result<(Box<Writing>, Vec<u8>)> {
         match self {
             Self::Idle(writing, buffer) => Ok((writing, buffer)),
@@ -224,7 +212,6 @@ impl Disk {
     }
 }
 
-/// Writes a body to `file`, and compares it with the declared digests.
 pub(super) async fn receive(
     body: Option<StreamingBlob>,
     declared: &Declared,
@@ -249,8 +236,7 @@ pub(super) async fn receive(
     Ok(received)
 }
 
-/// Converts a failure of a body to an S3 error. The error types of s3s are private, so their texts
-/// are compared.
+/// The error types of s3s are private, so their texts are compared.
 fn body_error(error: StdError) -> S3Error {
     let text = error.to_string();
     if text.contains("Sha256Mismatch") {
@@ -268,7 +254,6 @@ fn body_error(error: StdError) -> S3Error {
     s3_error!(IncompleteBody, "The body cannot be read: {text}.")
 }
 
-/// Writes `source` to `file`.
 pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Received> {
     let mut writing = Writing::new(file, ChecksumHasher::default());
     let mut chunk = vec![0; CHUNK];
@@ -284,8 +269,7 @@ pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Re
 /// Read of the next chunk of a file: the chunk, the file and the number of bytes after the chunk.
 type Reading = JoinHandle<io::Result<(Bytes, File, u64)>>;
 
-/// Starts to read the next chunk of a file. `rest` is the number of remaining bytes of the body;
-/// `None` if it is 0.
+/// `rest` is the number of remaining bytes of the body; `None` if it is 0.
 fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     let length = rest.min(CHUNK as u64);
     (length > 0).then(|| {
@@ -300,9 +284,7 @@ fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     })
 }
 
-/// Returns the next `length` bytes of a file as a body.
-///
-/// The body fails if the file is shorter, for example because a job rewrites it.
+/// Returns the next bytes of a file, or fails if it is shorter, as when it is rewritten.
 pub(super) fn body(file: File, length: u64) -> StreamingBlob {
     let first = read_next(file, length);
     StreamingBlob::wrap(stream::unfold(first, |reading| async move {

@@ -8,11 +8,13 @@ use std::{
 };
 
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use rusqlite::{OptionalExtension, params};
 use s3s::{S3Error, S3Result, s3_error};
 use uuid::Uuid;
 
 use crate::{
+    accounts::signature::unhex,
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     obs::{
@@ -20,17 +22,15 @@ use crate::{
         keys::ObjectName,
         records::{StoredHeaders, StoredObject},
         store::ObjectStore,
-        transfer::{Received, copy, hex, io_error},
+        transfer::{Received, copy, io_error},
     },
 };
 
-/// Minimum size in bytes of all parts but the last one, as on the service (OBS API reference,
-/// "Uploading Parts", `api-obs/obs_04_0099.html`).
+/// Minimum size of all parts but the last (OBS API, `api-obs/obs_04_0099.html`).
 const MIN_PART_SIZE: u64 = 100 << 10;
 /// Maximum number of a part, as on the service (the same page).
 const MAX_PART_NUMBER: i32 = 10_000;
 
-/// Part of an upload.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UploadedPart {
     pub(super) number: i32,
@@ -41,7 +41,6 @@ pub(super) struct UploadedPart {
 }
 
 impl ObjectStore {
-    /// Begins an upload, and returns its id.
     pub(super) fn begin_upload(
         &self,
         name: &ObjectName,
@@ -97,7 +96,7 @@ impl ObjectStore {
         let part = UploadedPart {
             number,
             size: received.length,
-            etag: hex(&received.md5),
+            etag: hex::encode(&received.md5),
             modified: SystemTime::now(),
         };
         self.write(|connection| {
@@ -111,7 +110,6 @@ impl ObjectStore {
         Ok(part)
     }
 
-    /// Returns all parts of an upload, in the order of their numbers.
     pub(super) fn upload_parts(&self, name: &ObjectName, id: &str) -> S3Result<Vec<UploadedPart>> {
         self.upload(name, id)?;
         self.query(|connection| {
@@ -131,7 +129,6 @@ impl ObjectStore {
         })
     }
 
-    /// Returns the ids of all uploads of a bucket.
     fn uploads(&self, bucket: &str) -> S3Result<Vec<String>> {
         self.query(|connection| {
             let sql = "SELECT id FROM obs_uploads WHERE bucket = ?1";
@@ -154,10 +151,10 @@ impl ObjectStore {
         let mut digests = Md5::new();
         let mut files = Vec::with_capacity(parts.len());
         for part in &parts {
-            digests.update(unhex(&part.etag));
+            digests.update(unhex(&part.etag).unwrap_or_default());
             files.push(self.parts(id).join(part.number.to_string()));
         }
-        let etag = format!("{}-{}", hex(&digests.finalize()), parts.len());
+        let etag = format!("{}-{}", hex::encode(&digests.finalize()), parts.len());
         let mut file = self.temporary()?;
         let mut length = 0;
         for path in files {
@@ -231,7 +228,6 @@ impl ObjectStore {
         Ok(parts)
     }
 
-    /// Aborts an upload, and deletes its parts.
     pub(super) fn abort_upload(&self, name: &ObjectName, id: &str) -> S3Result<()> {
         let _guard = self.lock.write();
         self.upload(name, id)?;
@@ -274,13 +270,11 @@ impl ObjectStore {
         Ok(copied)
     }
 
-    /// Returns the directory of the parts of an upload.
     fn parts(&self, id: &str) -> PathBuf {
         self.incoming.join(id)
     }
 }
 
-/// Checks that the number of a part is 1 to [`MAX_PART_NUMBER`].
 pub(super) fn check_part_number(number: i32) -> S3Result<()> {
     if (1..=MAX_PART_NUMBER).contains(&number) {
         return Ok(());
@@ -293,11 +287,4 @@ fn no_such_upload(id: &str) -> S3Error {
         NoSuchUpload,
         "The upload {id:?} of this key does not exist: it was completed or aborted, or never begun."
     )
-}
-
-/// Returns the bytes of hexadecimal digits that [`hex`] has written.
-fn unhex(digits: &str) -> Vec<u8> {
-    let pairs = digits.as_bytes().chunks(2);
-    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok());
-    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }

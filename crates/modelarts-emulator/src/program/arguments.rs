@@ -11,7 +11,11 @@ use std::{
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use crate::{catalog::pools::Pool, runner::process::view::Container};
+use crate::{
+    catalog::{cloud::Cloud, pools::Pool},
+    job::{event::Wording, state::RestartOn},
+    runner::process::view::Container,
+};
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
@@ -38,7 +42,6 @@ enum Command {
     },
 }
 
-/// Work of the program.
 pub(crate) enum Action {
     Serve(Box<Serve>),
     Work(PathBuf),
@@ -83,8 +86,7 @@ pub(crate) struct Serve {
     /// Running jobs on Ctrl-C and SIGTERM.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub(crate) on_stop: OnStop,
-    /// Also end when stdin is closed, as by SIGTERM: with the program that started the emulator
-    /// with a pipe, even if it was killed.
+    /// Also end when stdin is closed, as when the program that holds its pipe has ended.
     #[arg(long)]
     pub(crate) end_with_stdin: bool,
     /// Token accepted in X-Auth-Token; may be repeated.
@@ -101,8 +103,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(super) users: Option<PathBuf>,
     /// The cloud to emulate.
-    #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
-    pub(super) cloud: CloudName,
+    #[arg(long, value_enum, default_value_t = Cloud::Huawei)]
+    pub(super) cloud: Cloud,
     /// Directory of data sets: version v of data set d is the directory d/v in it.
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
@@ -116,8 +118,8 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
     pub(super) least_disk: u64,
     /// Failures after which jobs with fault-tolerance/job-retry-num run again.
-    #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
-    pub(super) restart_on: RestartName,
+    #[arg(long, value_enum, default_value_t = RestartOn::AnyFailure)]
+    pub(super) restart_on: RestartOn,
     /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
     pub(super) job_quota: u32,
@@ -139,8 +141,7 @@ pub(crate) struct Serve {
     /// Bucket to treat as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     pub(super) encrypted_bucket: Vec<String>,
-    /// Organization of the image registry that jobs can be saved to; may be repeated. Any name if
-    /// not given.
+    /// Organization that jobs can be saved to as images; may be repeated. Default: any name.
     #[arg(long, value_name = "NAME")]
     pub(super) organization: Vec<String>,
     /// Refuse jobs whose output path an active job writes to.
@@ -170,8 +171,7 @@ pub(crate) struct Serve {
     /// Nodes on which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = LauncherName::Local)]
     pub(super) launcher: LauncherName,
-    /// Directory that this machine and all nodes of the cluster mount at the same path; required
-    /// with --launcher slurm.
+    /// Directory at the same path on all nodes; required with --launcher slurm.
     #[arg(long, value_name = "DIR")]
     pub(super) shared: Option<PathBuf>,
     /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
@@ -181,8 +181,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(super) script: Option<PathBuf>,
     /// Wording of events where the documents disagree.
-    #[arg(long, value_enum, default_value_t = WordingName::Api)]
-    pub(super) wording: WordingName,
+    #[arg(long, value_enum, default_value_t = Wording::Api)]
+    pub(super) wording: Wording,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -193,22 +193,6 @@ pub(super) enum TimingName {
     Quick,
     /// The service's own delays, about 44 seconds in all.
     Documented,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum CloudName {
-    /// Open Telekom Cloud.
-    Otc,
-    /// Huawei Cloud.
-    Huawei,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum RestartName {
-    /// Faults of the machine only, never an exit code.
-    Fault,
-    /// Any failure of the code.
-    AnyFailure,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -239,21 +223,11 @@ pub(super) enum LauncherName {
 pub(crate) enum OnStop {
     /// They are stopped, and Terminated.
     Stop,
-    /// Their processes end, and the next start on the data directory runs them again, as after
-    /// SIGKILL.
+    /// Their processes end, and the next start on the data directory runs them again.
     Leave,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum WordingName {
-    /// Texts of the events API.
-    Api,
-    /// Texts of the events guide.
-    Guide,
-}
-
-/// Parses the arguments of the command line, after those of the configuration file that it names.
-/// The first argument is the name of the program.
+/// Parses the command line behind the flags of its configuration file. The first word is skipped.
 pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     let serve = match Arguments::parse_from(given).command {
         Command::Serve(serve) => serve,

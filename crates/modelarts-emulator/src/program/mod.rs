@@ -82,7 +82,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Prints the messages of this process on stderr.
 fn log_to_stderr() {
     // The crate s3s reports each refused request of OBS as an error.
     let default =
@@ -106,8 +105,7 @@ fn log_to_stderr() {
 
 async fn serve(mut arguments: Serve) -> Result<(), String> {
     log_to_stderr();
-    // The handler is registered before the ready line is printed, because the parent may send a
-    // signal as soon as it has read that line.
+    // The parent may send a signal as soon as it has read the ready line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let on_stop = arguments.on_stop;
@@ -158,8 +156,7 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns when stdin has ended. The thread may read until the end of the process; a task of the
-/// runtime would delay that end.
+/// The thread may read until the process ends, which a task of the runtime would delay.
 async fn stdin_closed() {
     let (closed, end) = oneshot::channel();
     thread::spawn(move || {

@@ -4,15 +4,11 @@ use std::{path::PathBuf, sync::Arc, time::SystemTime};
 
 use crate::{
     accounts::User,
-    catalog::{cloud::Cloud, quirks::Quirks},
+    catalog::quirks::Quirks,
     clock::{ManualClock, timing::Timing},
     emulator::{Emulator, builder::Builder, runner::RunnerKind},
     execution::seeds::Seeds,
-    job::{event::Wording, state::RestartOn},
-    program::arguments::{
-        ClockName, CloudName, LauncherName, RestartName, RunnerName, Serve, TimingName,
-        WordingName, load,
-    },
+    program::arguments::{ClockName, LauncherName, RunnerName, Serve, TimingName, load},
     runner::{
         simulated::script::Script,
         slurm::{config::Config, launcher::Slurm},
@@ -28,7 +24,6 @@ fn each<T>(
     values.into_iter().fold(builder, set)
 }
 
-/// Converts the arguments to settings of the builder.
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let slurm = slurm(&given)?;
     let obs_root = given.obs_root.unwrap_or_else(|| match &given.shared {
@@ -46,18 +41,9 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
             TimingName::Quick => Timing::default(),
             TimingName::Documented => Timing::documented(),
         })
-        .event_wording(match given.wording {
-            WordingName::Api => Wording::Api,
-            WordingName::Guide => Wording::Guide,
-        })
-        .cloud(match given.cloud {
-            CloudName::Otc => Cloud::Otc,
-            CloudName::Huawei => Cloud::Huawei,
-        })
-        .restart_on(match given.restart_on {
-            RestartName::Fault => RestartOn::Fault,
-            RestartName::AnyFailure => RestartOn::AnyFailure,
-        })
+        .event_wording(given.wording)
+        .cloud(given.cloud)
+        .restart_on(given.restart_on)
         .log_cap(given.log_cap)
         .least_disk(given.least_disk)
         .job_quota(given.job_quota)

@@ -1,23 +1,17 @@
-//! Interface of a launcher, which runs the code of workers on their nodes.
-//!
-//! [`ProcessRunner`](crate::runner::process::ProcessRunner) uses this machine as the node of all
-//! workers. A launcher of a cluster obtains nodes for each job, and sends the same steps to them.
+//! Launcher of the code of workers, on this machine or on the nodes of a cluster.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-#[cfg(feature = "slurm")]
-use crate::runner::run::Loss;
 use crate::{
+    clock::Sleep,
+    files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::usage::Usage,
-    runner::{
-        run::Run,
-        worker_files::{Transfer, WorkerFiles},
-    },
+    runner::worker_files::{Transfer, WorkerFiles},
 };
 
 /// Launcher of the workers of all jobs. Its errors are sentences for events and logs.
@@ -25,8 +19,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// Prepares the launcher before the first job. `is_own` returns `true` for the IDs of stored
-    /// jobs, whose workers an earlier emulator may have left running. The error is a sentence.
+    /// `is_own` is `true` for stored jobs, whose workers may still run. The error is a sentence.
     fn prepare<'a>(
         self: Arc<Self>,
         _is_own: &'a (dyn Fn(&str) -> bool + Sync),
@@ -34,8 +27,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Requests nodes for the workers of a job. Returns `None` if the launcher has no queue of its
-    /// own, so that the nodes are always available.
+    /// Requests nodes. Returns `None` if the launcher has no queue of its own.
     #[cfg(feature = "slurm")]
     fn allocate(
         self: Arc<Self>,
@@ -48,7 +40,6 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Copies all output that a worker has written so far to its log.
     fn drain_log(&self, _worker: &Worker) {}
 
-    /// Performs a step of the preparation or of the end of a worker on its node.
     fn perform(
         self: Arc<Self>,
         worker: Worker,
@@ -56,10 +47,8 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
         interrupt: CancellationToken,
     ) -> BoxFuture<'static, io::Result<()>>;
 
-    /// Returns the names of the requirements files in the code directory of a worker.
     fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>>;
 
-    /// Starts the code of a worker.
     fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>>;
 
     /// Returns the usage of a worker's processes, or `None` if the worker is not running.
@@ -69,10 +58,24 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     fn kill_all(&self);
 }
 
+/// Settings of all runners.
+#[derive(Debug)]
+pub(crate) struct RunnerSettings {
+    pub(crate) obs: ConfinedDir,
+    pub(crate) datasets: Option<PathBuf>,
+    pub(crate) nfs: Option<PathBuf>,
+    /// Maximum size in bytes of a log.
+    pub(crate) log_cap: u64,
+    /// Minimum free disk space for a successful pre-check, in bytes.
+    pub(crate) least_disk: u64,
+    pub(crate) install_packages: bool,
+    /// Temporary directory to remove when the process of the emulator has ended.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
 /// Step of a worker other than the run of its code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
-    /// Checks the environment of the node.
     PreCheck,
     /// Copies data into or out of the directory of the worker.
     Copy(Transfer),
@@ -83,18 +86,14 @@ pub(crate) enum Step {
 /// Request for the nodes of a job, and later the nodes. Dropping it releases both.
 #[cfg(feature = "slurm")]
 pub(crate) trait Allocation: Send + Sync {
-    /// Waits for the next change before the nodes are available. Must not be called after
-    /// [`Progress::Ready`].
+    /// Waits for the next change. Must not be called after [`Progress::Ready`].
     fn next_change(&mut self) -> BoxFuture<'_, Progress>;
 
-    /// Changes the priority of the job while it waits.
     fn set_priority(&mut self, priority: i64);
 
-    /// Returns the cause for which the nodes were lost, if they were.
     fn loss(&self) -> Option<Loss>;
 }
 
-/// Change of an allocation.
 #[derive(Debug, PartialEq, Eq)]
 #[cfg(feature = "slurm")]
 pub(crate) enum Progress {
@@ -106,4 +105,35 @@ pub(crate) enum Progress {
     Rejected(String),
     /// The nodes were lost before the first step of the job.
     Lost(Loss),
+}
+
+/// Outcome of a run that ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The code ended with this exit code, or with 128 + n after signal n.
+    Code(i32),
+    /// The nodes were lost, which ended all processes on them.
+    Lost(Loss),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    NodeFault,
+    #[cfg(feature = "slurm")]
+    Preempted,
+    /// An operator of the nodes ended the job.
+    #[cfg(feature = "slurm")]
+    Cancelled,
+}
+
+/// Run of a worker whose code has been started.
+pub(crate) trait Run: Send {
+    /// Waits for the run to end. The future may be dropped, and the method called again.
+    fn wait(&mut self) -> BoxFuture<'_, Exit>;
+    /// Returns the process id if the worker is a process.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+    /// Requests the processes to end, kills them after `grace`, and waits for their end.
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit>;
 }

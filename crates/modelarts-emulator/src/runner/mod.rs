@@ -1,12 +1,7 @@
-//! Runners, which execute the workers of jobs.
-//!
-//! [`Runner`] is the common interface of the runners. The code of jobs runs as processes, on this
-//! machine ([`process`]) or on the nodes of a cluster ([`slurm`]): a [`launcher`] places them.
-//! [`simulated`] follows a script. All store logs and files with [`worker_files`].
+//! Runners of the workers of jobs: processes, placed by a [`launcher`], or [`simulated`].
 
 pub(crate) mod launcher;
 pub(crate) mod process;
-pub(crate) mod run;
 pub(crate) mod simulated;
 #[cfg(feature = "slurm")]
 pub(crate) mod slurm;
@@ -24,21 +19,20 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "slurm")]
 use crate::runner::launcher::Allocation;
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     files::obs_path::ObsPath,
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
+        launcher::Run,
         launcher::{Launcher, Step},
-        run::Run,
         simulated::SimulatedRunner,
         worker_files::{LogTail, Transfer, WorkerFiles},
     },
 };
 
-/// Runner of all workers of an emulator. Its errors are sentences for events and logs. When the
-/// `interrupt` token of a copy or an installation is cancelled, the operation soon fails and leaves
-/// no incomplete files or processes.
+/// Runner of all workers. Its errors are sentences for events and logs. After `interrupt` is
+/// cancelled, a step soon fails and leaves no incomplete files or processes.
 #[derive(Debug)]
 pub(crate) enum Runner {
     Process(Arc<dyn Launcher>),
@@ -46,8 +40,7 @@ pub(crate) enum Runner {
 }
 
 impl Runner {
-    /// Returns `true` if the preparation of a worker before the job is queued completes in time.
-    /// Workers that run as processes have no such preparation.
+    /// Returns `true` if the preparation before the queue completes in time.
     pub(crate) fn is_prepared(&self, worker: &Worker) -> bool {
         match self {
             Self::Process(_) => true,
@@ -55,7 +48,6 @@ impl Runner {
         }
     }
 
-    /// Prepares the launcher before the first job; see [`Launcher::prepare`].
     pub(crate) async fn prepare(
         &self,
         is_own: &(dyn Fn(&str) -> bool + Sync),
@@ -66,7 +58,6 @@ impl Runner {
         }
     }
 
-    /// Requests the nodes of a job from the launcher, if it has a queue of its own.
     #[cfg(feature = "slurm")]
     pub(crate) fn allocate(
         &self,
@@ -79,7 +70,6 @@ impl Runner {
         }
     }
 
-    /// Runs the pre-check of a worker's node. The error describes the defect.
     pub(crate) async fn pre_check(&self, worker: &Worker) -> Result<(), String> {
         match self {
             Self::Process(launcher) => {
@@ -109,7 +99,6 @@ impl Runner {
         }
     }
 
-    /// Copies the code directory or the data of a channel.
     pub(crate) async fn copy(
         &self,
         worker: Worker,
@@ -133,7 +122,6 @@ impl Runner {
         }
     }
 
-    /// Returns the names of the requirements files in the code directory.
     pub(crate) async fn requirements(&self, worker: &Worker) -> Vec<String> {
         match self {
             Self::Process(launcher) => Arc::clone(launcher).requirements(worker.clone()).await,
@@ -141,7 +129,6 @@ impl Runner {
         }
     }
 
-    /// Installs the packages listed in a requirements file.
     pub(crate) async fn install(
         &self,
         worker: Worker,
@@ -157,7 +144,6 @@ impl Runner {
         }
     }
 
-    /// Starts the code of a worker.
     pub(crate) async fn start(&self, worker: Worker) -> Box<dyn Run> {
         match self {
             Self::Process(launcher) => Arc::clone(launcher).start(worker).await,
@@ -174,12 +160,10 @@ impl Runner {
         }
     }
 
-    /// Empties the scratch directory of a worker whose job has ended.
     pub(crate) async fn clear_scratch(&self, worker: Worker) -> io::Result<()> {
         self.with_files(worker, WorkerFiles::clear_scratch).await
     }
 
-    /// Copies the log of a worker to the export path of the job.
     pub(crate) async fn export_log(
         &self,
         worker: Worker,
@@ -205,8 +189,7 @@ impl Runner {
         self.with_files(worker, tail).await
     }
 
-    /// Returns at most `most` bytes of the log from the offset `from`, or no bytes at the end of
-    /// the log.
+    /// Returns at most `most` bytes, or none at the end of the log.
     pub(crate) async fn log_part(
         &self,
         worker: Worker,
@@ -217,10 +200,8 @@ impl Runner {
         self.with_files(worker, part).await
     }
 
-    /// Calls `access` with the files of a worker, after all output so far has been written to its
-    /// log. For processes, the call is made on a thread other than those that handle requests. For
-    /// simulated workers, it is made immediately, so that no step of a manual clock waits for
-    /// another thread.
+    /// Calls `access` after all output so far is in the log: for processes on another thread, for
+    /// simulated workers at once, so that no step of a manual clock waits for a thread.
     async fn with_files<T: Send + 'static>(
         &self,
         worker: Worker,
@@ -242,7 +223,6 @@ impl Runner {
         }
     }
 
-    /// Returns the current usage of a worker's processes, or `None` if the worker is not running.
     pub(crate) async fn usage(&self, worker: Worker) -> Option<Usage> {
         match self {
             Self::Process(launcher) => Arc::clone(launcher).usage(worker).await,
@@ -250,7 +230,6 @@ impl Runner {
         }
     }
 
-    /// Removes all data of a job whose workers have ended.
     pub(crate) async fn remove(&self, job_id: String) {
         match self {
             Self::Process(launcher) => {
@@ -264,8 +243,7 @@ impl Runner {
         }
     }
 
-    /// Kills all workers without waiting for their end. Called when the emulator is dropped, and
-    /// when the workers have not ended within the grace period of a shutdown.
+    /// Kills all workers without waiting for their end.
     pub(crate) fn kill_all(&self) {
         match self {
             Self::Process(launcher) => launcher.kill_all(),
@@ -274,6 +252,5 @@ impl Runner {
     }
 }
 
-/// Interval between checks of running workers, in real time. The emulator's clock determines the
-/// work that is due at each check.
+/// Interval between checks of running workers, in real time.
 const POLL_PERIOD: Duration = Duration::from_millis(100);

@@ -25,13 +25,10 @@ use crate::{
 /// Copy into or out of the directory of a worker. Numbers are indexes of channels.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Transfer {
-    /// The code directory, copied to its local directory.
     Code,
-    /// An input, copied to its local directory.
     Input(usize),
     /// The existing content of an output, copied to its local directory.
     StoredOutput(usize),
-    /// An output, copied from its local directory.
     Output(usize),
 }
 
@@ -42,15 +39,12 @@ pub(crate) struct LogTail {
     pub(crate) full_size: u64,
 }
 
-/// Name of the scratch directory inside the directory of a worker, and of the link to it in the
-/// home directory.
+/// Scratch directory in that of a worker, and the link to it in the home directory.
 const SCRATCH: &str = "cache";
 
-/// Directories of all workers, and the storage with which they exchange data.
 #[derive(Debug)]
 pub(crate) struct WorkerFiles {
-    /// Directory `jobs` in the data directory. For example, worker 0 of a job uses its subdirectory
-    /// `<id>/worker-0`.
+    /// Directory `jobs`, in which worker 0 of a job has `<id>/worker-0`.
     jobs: ConfinedDir,
     pub(super) obs: ConfinedDir,
     /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
@@ -66,21 +60,18 @@ impl WorkerFiles {
         Ok(Self { jobs: ConfinedDir::create(&data_dir.join("jobs"))?, obs, datasets })
     }
 
-    /// Returns the directory of a worker, which contains the paths below `/home`. The directory is
-    /// created if it does not exist.
+    /// Returns the directory of a worker with the paths below `/home`, and creates it if necessary.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.jobs.directory(&below)?)
     }
 
-    /// Returns the free space on the disk of a worker, in bytes.
     pub(super) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Creates the scratch directory of a worker, `/cache` on the service, and a link to it in the
-    /// home directory. An existing file with the name of the link is kept.
+    /// Creates `/cache` of the service, and a link to it unless the home has a file of this name.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
@@ -91,7 +82,6 @@ impl WorkerFiles {
         }
     }
 
-    /// Empties the scratch directory if it exists.
     pub(super) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
         let scratch = self.worker_directory(worker).join(SCRATCH);
         // A symbolic link with this name is removed, not followed.
@@ -109,8 +99,7 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
-    /// Opens all logs to which the output of the code is written. The output of a trial is also
-    /// written to the log of its worker.
+    /// The output of a trial is also written to the log of its worker.
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
@@ -231,7 +220,6 @@ impl WorkerFiles {
         Ok(())
     }
 
-    /// Returns the location of a channel's data on this machine.
     fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
         match source {
             DataSource::Obs(path) => Ok((self.obs.clone(), path.relative())),
@@ -267,21 +255,18 @@ impl WorkerFiles {
         self.jobs.root().join(job_id)
     }
 
-    /// Returns the path of a worker's directory, which may not exist.
     fn worker_directory(&self, worker: &Worker) -> PathBuf {
         self.job_directory(&worker.job_id).join(worker.task())
     }
 }
 
-/// Returns `true` for a non-empty regular file. The code of a job can replace its log with any
-/// other kind of entry.
+/// The code of a job can replace its log with any other kind of entry.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Appends bytes to a log up to a total size of `cap` bytes; the remaining bytes are discarded, as
-/// on the service. Returns `true` if bytes were discarded. In this case, the last line of the log
-/// reports the overflow, and the caller must append no further bytes.
+/// Appends up to a total size of `cap` bytes, as on the service. Returns `true` if bytes were
+/// discarded, which the last line reports; nothing may be appended then.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());

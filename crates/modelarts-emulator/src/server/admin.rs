@@ -1,5 +1,4 @@
-//! Control routes under `/_emulator`, for tests. Their requests require no credentials. The checks
-//! of `Host` and `Origin` apply to them as to all other routes.
+//! Control routes under `/_emulator`, for tests. Their requests require no credentials.
 
 use std::{io, ops::Range, sync::Arc, time::Duration};
 
@@ -18,7 +17,10 @@ use futures::stream;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, Reply, new_request_id, ok},
+    },
     clock::timestamp::Timestamp,
     execution::{
         finish,
@@ -30,10 +32,7 @@ use crate::{
         worker::Worker,
     },
     logs::LOG_CHUNK,
-    server::{
-        reply::{Reply, new_request_id},
-        request_body::RequestBody,
-    },
+    server::request_body::RequestBody,
     state::EmulatorState,
     traffic::faults::FaultRule,
     validation::fields::ignored,
@@ -91,7 +90,6 @@ async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {
     ok(json!(state.traffic.request_log.all()))
 }
 
-/// Creates jobs with a generated history, and returns their IDs.
 async fn create_seeds(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -109,8 +107,7 @@ async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<St
     ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
-/// Returns the current time of the emulator's clock, and `true` in `manual` if the clock stands
-/// still until it is moved.
+/// `manual` is true if the clock stands still until it is moved.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
     let is_manual = state.clock.leap(Duration::ZERO);
@@ -120,8 +117,7 @@ async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
 /// Maximum number of seconds by which a request moves the clock (ten years).
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
-/// Moves a manual clock; the body is `{"advance_seconds": 60}`. The response is sent when all due
-/// work is complete.
+/// The body is `{"advance_seconds": 60}`. The response is sent when all due work is complete.
 async fn move_clock(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -147,8 +143,7 @@ async fn move_clock(
     ))
 }
 
-/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and request counts. The
-/// response is sent when the jobs are deleted.
+/// Deletes all stored objects, faults and counts. The response is sent after the last deletion.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.traffic.faults.clear();
     state.traffic.request_counts.clear();
@@ -258,8 +253,4 @@ fn log_part(state: Arc<EmulatorState>, worker: Worker, part: Range<u64>) -> Body
         Ok(Some((Bytes::from(piece), (state, worker, next))))
     });
     Body::from_stream(pieces)
-}
-
-fn ok(body: Value) -> Reply {
-    Ok(ApiResponse::json(StatusCode::OK, body))
 }

@@ -1,5 +1,4 @@
-//! HTTP/1.1 connections. The emulator does not use axum's server, because some injected faults cut
-//! connections.
+//! HTTP/1.1 connections. Axum's server could not cut them, as some faults do.
 
 use std::{io, time::Duration};
 
@@ -28,7 +27,6 @@ const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// Accepts and serves connections until `closing` is `true`.
 pub(crate) async fn serve(listener: TcpListener, router: Router, closing: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     loop {
@@ -86,8 +84,7 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     let stream = connection.into_parts().io.into_inner();
     match served {
         Err(error) if error.is_user() => {
-            // With a linger time of zero, the connection ends with a reset instead of an orderly
-            // close.
+            // With a linger time of zero, the connection ends with a reset.
             let _ = stream.set_zero_linger();
         }
         Err(_) => {}
@@ -98,8 +95,7 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     }
 }
 
-/// Reads until the client has closed the connection. Unread bytes would cause a reset, and a client
-/// that is still sending its body would not receive the error response.
+/// Reads until the client closes, because unread bytes would cause a reset before the response.
 async fn discard(stream: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while stream.readable().await.is_ok() {

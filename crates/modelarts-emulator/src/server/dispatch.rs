@@ -12,15 +12,17 @@ use modelarts_api::Operation;
 
 use crate::{
     accounts::authenticate::{self, CheckedHead},
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, new_request_id},
+    },
     handlers::{self, call::ApiCall},
     job::event_language::Language,
-    server::{reply::new_request_id, request_body},
+    server::request_body,
     state::EmulatorState,
-    traffic::{faults::Fault, observer::Exchange},
+    traffic::{faults::Fault, request_log::Exchange},
 };
 
-/// Target of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Operation(&'static Operation),
@@ -29,7 +31,6 @@ pub(super) enum Target {
     Unknown,
 }
 
-/// Responds to a request, and reports the exchange to observers and to the log.
 pub(super) async fn serve(
     state: Arc<EmulatorState>,
     target: Target,
@@ -89,8 +90,7 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Validates the head of a request. Like a gateway, the emulator looks up the operation before it
-/// verifies credentials.
+/// Like a gateway, looks up the operation before it verifies credentials.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,
@@ -111,7 +111,6 @@ fn check_head<'a>(
     authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
-/// Verifies the project, executes the operation, and logs the request.
 async fn respond(
     state: &Arc<EmulatorState>,
     target: Target,
@@ -123,7 +122,7 @@ async fn respond(
     let user = state.accounts.user(user);
     let project = parts.uri.path().split('/').nth(2).unwrap_or_default();
     if project != user.project_id {
-        return Err(ApiError::wrong_project(project, &user.project_id));
+        return Err(ApiError::of(2786, &[project, &user.project_id]));
     }
     let operation = match target {
         Target::Operation(operation) => operation,
@@ -145,8 +144,7 @@ async fn respond(
     Ok(answer)
 }
 
-/// Executes the operation and applies an injected fault to its response. Some faults replace the
-/// operation instead.
+/// Executes the operation with its fault. Some faults replace the operation instead.
 async fn perform(
     operation: &'static Operation,
     call: &ApiCall<'_>,

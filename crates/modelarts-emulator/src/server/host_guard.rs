@@ -1,8 +1,5 @@
-//! Protection against requests from web pages.
-//!
-//! The emulator executes code, and a web page in the user's browser can send requests to loopback
-//! addresses. The `Host` of a request must therefore be a loopback address or `localhost`, which
-//! prevents DNS rebinding. A request with an `Origin` other than that of the emulator is rejected.
+//! Protection against requests from web pages, because the emulator executes code: `Host` must be a
+//! loopback address or `localhost`, which prevents DNS rebinding, and `Origin` its own.
 
 use std::net::Ipv4Addr;
 
@@ -14,8 +11,7 @@ use axum::http::{
 
 use crate::api::error::ApiError;
 
-/// Accepts or rejects a request based on its `Host` and `Origin`. `port` is the emulator's own
-/// port. `is_own_host` accepts further hosts.
+/// `port` is the emulator's own. `is_own_host` accepts further hosts.
 pub(crate) fn check(
     uri: &Uri,
     headers: &HeaderMap,
@@ -30,8 +26,7 @@ pub(crate) fn check(
         Some(host) if more.is_none() && is_own_host(host) => {}
         _ => return Err(refuse_host(host.unwrap_or("(none)"))),
     }
-    // A complete URL as the target in a request line, for example `http://example.com/`, is the
-    // form for proxies.
+    // A complete URL in a request line is the form for proxies.
     if let Some(authority) = uri.authority()
         && !is_own_host(authority.as_str())
     {

@@ -1,5 +1,4 @@
-//! IAM operations that clients require: tokens, projects, temporary keys, and the user of a token
-//! or of an access key.
+//! IAM operations that clients require.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -16,12 +15,13 @@ use serde_json::{Value, json};
 
 use crate::{
     accounts::{User, authenticate::check_head},
-    api::{error::ApiError, query::decode, response::ApiResponse},
-    clock::timestamp::Timestamp,
-    server::{
-        reply::Reply,
-        request_body::{self, RequestBody},
+    api::{
+        error::ApiError,
+        query::decode,
+        response::{ApiResponse, Reply},
     },
+    clock::timestamp::Timestamp,
+    server::request_body::{self, RequestBody},
     state::EmulatorState,
 };
 
@@ -35,10 +35,10 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
 }
 
 /// Returns an error in the format of IAM.
-fn error(status: StatusCode, message: &str) -> ApiResponse {
+fn error(status: StatusCode, message: &str) -> Reply {
     let title = status.canonical_reason().unwrap_or_default();
     let body = json!({"error": {"code": status.as_u16(), "message": message, "title": title}});
-    ApiResponse::json(status, body)
+    Ok(ApiResponse::json(status, body))
 }
 
 /// Adds the request ID to the response, in the header that IAM uses.
@@ -53,7 +53,7 @@ async fn add_trace_id(mut response: Response) -> Response {
 async fn log_in(State(state): State<Arc<EmulatorState>>, RequestBody(body): RequestBody) -> Reply {
     match serde_json::from_slice(&body) {
         Ok(body) => issue_token(&state, &body),
-        Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
+        Err(_) => error(StatusCode::BAD_REQUEST, "Request body is invalid."),
     }
 }
 
@@ -61,10 +61,10 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let methods = body.pointer("/auth/identity/methods");
     if methods != Some(&json!(["password"])) {
-        return Ok(error(
+        return error(
             StatusCode::BAD_REQUEST,
             "Request parameter 'methods' must be [\"password\"].",
-        ));
+        );
     }
     let of_user = |member: &str| text(&format!("/auth/identity/password/user/{member}"));
     let (name, password) = (of_user("name"), of_user("password"));
@@ -73,7 +73,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
         accounts.log_in(name, of_user("domain/name"), password)
     });
     let Some(at) = found else {
-        return Ok(error(StatusCode::UNAUTHORIZED, "The username or password is wrong."));
+        return error(StatusCode::UNAUTHORIZED, "The username or password is wrong.");
     };
     let user = state.accounts.user(at);
     let of_project = |member: &str| text(&format!("/auth/scope/project/{member}"));
@@ -83,10 +83,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
         None => of_project("name").is_some_and(|name| name == user.project_name),
     };
     if !fits {
-        return Ok(error(
-            StatusCode::UNAUTHORIZED,
-            "The project of the scope is not one of the user.",
-        ));
+        return error(StatusCode::UNAUTHORIZED, "The project of the scope is not one of the user.");
     }
     let now = Timestamp::now(state.clock.as_ref());
     let (token, expires) = state.accounts.issue_token(at, now)?;
@@ -98,7 +95,6 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     Ok(answer.header(HeaderName::from_static("x-subject-token"), token))
 }
 
-/// Returns the members of a token that describe its user and its project.
 fn token_of(user: &User) -> Value {
     let domain = json!({"id": user.domain, "name": user.domain});
     json!({
@@ -115,16 +111,12 @@ fn token_of(user: &User) -> Value {
     })
 }
 
-/// Describes the token in the header `X-Subject-Token`. Users may only describe tokens of their
-/// own.
+/// Users may only describe tokens of their own.
 async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let subject = request.headers().get("x-subject-token").cloned();
     let (at, ..) = authenticate(&state, request).await?;
     let Some(subject) = subject else {
-        return Ok(error(
-            StatusCode::BAD_REQUEST,
-            "Request parameter 'X-Subject-Token' is missing.",
-        ));
+        return error(StatusCode::BAD_REQUEST, "Request parameter 'X-Subject-Token' is missing.");
     };
     let now = Timestamp::now(state.clock.as_ref());
     match state.accounts.user_by_token(subject.as_bytes(), now) {
@@ -133,11 +125,10 @@ async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -
             let answer = ApiResponse::json(StatusCode::OK, json!({"token": token}));
             Ok(answer.header(HeaderName::from_static("x-subject-token"), subject))
         }
-        Ok(_) => Ok(error(
-            StatusCode::FORBIDDEN,
-            "You are not authorized to perform the requested action.",
-        )),
-        Err(_) => Ok(error(StatusCode::NOT_FOUND, "Could not find token.")),
+        Ok(_) => {
+            error(StatusCode::FORBIDDEN, "You are not authorized to perform the requested action.")
+        }
+        Err(_) => error(StatusCode::NOT_FOUND, "Could not find token."),
     }
 }
 
@@ -150,7 +141,7 @@ async fn show_access_key(
     let (at, ..) = authenticate(&state, request).await?;
     let user = state.accounts.user(at);
     if user.access_key != access_key || user.security_token.is_some() {
-        return Ok(error(StatusCode::NOT_FOUND, "Could not find credential."));
+        return error(StatusCode::NOT_FOUND, "Could not find credential.");
     }
     Ok(ApiResponse::json(
         StatusCode::OK,
@@ -165,7 +156,6 @@ async fn show_access_key(
     ))
 }
 
-/// Authenticates a request, and returns its user and its body.
 async fn authenticate(
     state: &EmulatorState,
     request: Request,
@@ -194,7 +184,6 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     Ok(ApiResponse::json(StatusCode::OK, json!({"projects": projects, "links": links(&state, "")})))
 }
 
-/// Returns the links for the list of projects, or for a resource below it.
 fn links(state: &EmulatorState, below: &str) -> Value {
     let own = format!("http://{}/v3/projects{below}", state.address);
     json!({"next": null, "previous": null, "self": own})
@@ -213,17 +202,16 @@ fn project(state: &EmulatorState, user: &User) -> Value {
     })
 }
 
-/// Issues temporary keys with a security token.
 async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let (at, _, body) = authenticate(&state, request).await?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let asked = body.pointer("/auth/identity/token/duration_seconds");
     let seconds = asked.map_or(Some(900), Value::as_u64);
     let Some(seconds) = seconds.filter(|seconds| (900..=86_400).contains(seconds)) else {
-        return Ok(error(
+        return error(
             StatusCode::BAD_REQUEST,
             "Request parameter 'duration_seconds' must be between 900 and 86400.",
-        ));
+        );
     };
     let now = Timestamp::now(state.clock.as_ref());
     let life = Duration::from_secs(seconds);

@@ -107,8 +107,7 @@ async fn date(State(state): State<Arc<EmulatorState>>, request: Request, next: N
     response
 }
 
-/// Delays every response until the database has committed, so that no confirmed change can be lost.
-/// Reads are answered also while changes cannot be stored.
+/// Delays responses until the database has committed. Reads are answered even if it cannot.
 async fn wait_for_commit(
     State(state): State<Arc<EmulatorState>>,
     request: Request,

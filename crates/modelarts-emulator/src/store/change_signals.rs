@@ -32,7 +32,6 @@ impl ChangeSignals {
 }
 
 impl ChangeListener<'_> {
-    /// Waits for a change since the previous call.
     pub(super) async fn changed(&mut self) {
         // The wait does not fail, because the sender lives as long as a listener.
         let _ = self.receiver.changed().await;

@@ -1,7 +1,4 @@
-//! Cache of recent counts of jobs, kept up to date as jobs are created, changed and deleted.
-//!
-//! Counting the jobs of a selection by name reads all matching jobs. Clients that page through a
-//! list, or poll its first page, request the same count each time.
+//! Cache of recent counts of jobs, which clients request again with each page of a list.
 
 use std::collections::VecDeque;
 
@@ -11,13 +8,10 @@ use crate::{
     store::selection::{Key, Selection, Test},
 };
 
-/// Maximum number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// Maximum size of a key in bytes, which limits the memory of the cache. Selections with longer
-/// keys are not cached.
+/// Maximum size of a key in bytes. Selections with longer keys are not cached.
 const MAX_KEY_LENGTH: usize = 4096;
 
-/// Selection to which a count applies, without its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CountKey {
     project: String,
@@ -31,8 +25,7 @@ pub(super) struct CountKey {
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// Returns the key of a selection, or `None` if counts of such selections are not cached. This
-    /// applies to selections by tags and hosts, because their time span moves.
+    /// Returns `None` for long selections, and by tags and hosts, whose time span moves.
     pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),
@@ -61,7 +54,6 @@ impl CountCache {
         self.0.is_empty()
     }
 
-    /// Returns the count if it is cached.
     pub(super) fn count(&mut self, key: &CountKey) -> Option<u64> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
@@ -70,13 +62,11 @@ impl CountCache {
         Some(count)
     }
 
-    /// Adds a count to the cache.
     pub(super) fn insert(&mut self, key: CountKey, count: u64) {
         self.0.push_front((key, count));
         self.0.truncate(MAX_ENTRIES);
     }
 
-    /// Adds a new job to the counts of all selections that it matches.
     pub(super) fn add(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count += u64::from(key.fits(job));

@@ -1,16 +1,12 @@
-//! Counts of jobs by creation time, stored in the database for lists.
-//!
-//! For each group of jobs, the database stores the number of jobs that were created in each span of
-//! about nine minutes. The number of jobs before a point in time is the sum of the counts of the
-//! spans before it, and the number of rows in the span that contains it. An index alone would read
-//! all rows before that point.
+//! Counts of jobs by group and by spans of about nine minutes of their creation. Jobs before a time
+//! are those of the spans before it, and the earlier rows of its span; an index would read all
+//! rows.
 
 use rusqlite::{Connection, params, params_from_iter};
 
 /// Length of a span in milliseconds, as an exponent of two.
 const SPAN: u32 = 19;
 
-/// Adds `change` to the counts of a group and of the span that contains `created`.
 pub(crate) fn add(
     connection: &Connection,
     group: i64,
@@ -31,7 +27,6 @@ pub(crate) fn add(
     execute("DELETE FROM tallies WHERE job_group = ?1 AND span = ?2 AND jobs = 0", &[group, span])
 }
 
-/// Returns the number of jobs of these groups that were created before `timestamp`.
 pub(crate) fn before(
     connection: &Connection,
     groups: &[i64],
@@ -57,8 +52,7 @@ pub(super) struct Span {
     pub(super) jobs: u64,
 }
 
-/// Returns the span of the job at position `rank` in the order of creation, counted from 0; `None`
-/// beyond the last job.
+/// Returns the span of the job at position `rank` of the creations; `None` beyond the last.
 pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],

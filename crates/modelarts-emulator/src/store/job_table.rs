@@ -10,10 +10,10 @@ use crate::{
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     job::{Job, address::network, event::Event, request::JobRequest},
-    store::{creation_counts, trial_table},
+    store::creation_counts,
+    tuning::trial::Trial,
 };
 
-/// Row of a job in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     number: i64,
@@ -22,7 +22,6 @@ pub(crate) struct Row {
     columns: Columns,
 }
 
-/// Stored properties of a job that may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
     /// Phase of the job, which is the only property of its group that can change.
@@ -72,7 +71,6 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     Ok(connection.last_insert_rowid())
 }
 
-/// Returns the number of jobs of a project.
 pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups
                WHERE project = (SELECT number FROM projects WHERE id = ?1)";
@@ -80,7 +78,6 @@ pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<
     select.query_row([project], |row| row.get(0))
 }
 
-/// Returns the row IDs and the IDs of the next `many` jobs after a row ID.
 pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
@@ -92,7 +89,6 @@ pub(crate) fn ids_after(
     rows.collect()
 }
 
-/// Returns `true` if a project contains a job with this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: &str,
@@ -103,8 +99,7 @@ pub(crate) fn is_taken(
     connection.prepare_cached(sql)?.exists([project, name])
 }
 
-/// Inserts a new job with its events, unless its project already contains a job with this name or
-/// `quota` jobs.
+/// Inserts a new job, unless its name is taken or its project has `quota` jobs.
 pub(super) fn insert_new(
     connection: &Connection,
     job: &mut Job,
@@ -113,7 +108,7 @@ pub(super) fn insert_new(
     let project = match known_project(connection, &job.owner.project)? {
         Some(project) => {
             if is_taken(connection, &job.owner.project, &job.request.name)? {
-                return Ok(Err(ApiError::duplicate_name(&job.request.name)));
+                return Ok(Err(ApiError::of(2751, &[&job.request.name])));
             }
             if count(connection, &job.owner.project)? >= quota as u64 {
                 return Ok(Err(ApiError::of(2815, &["job-num"])));
@@ -160,7 +155,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
     save_state(connection, number, job)?;
-    trial_table::save(connection, number, &mut job.trials)?;
+    save_trials(connection, number, &mut job.trials)?;
     save_tags(connection, number, &job.settings.tags)?;
     Ok(Row { number, project, group, columns })
 }
@@ -190,7 +185,7 @@ pub(crate) fn save(
     }
     save_state(connection, row.number, job)?;
     if job.request.tuning.is_some() {
-        trial_table::save(connection, row.number, &mut job.trials)?;
+        save_trials(connection, row.number, &mut job.trials)?;
     }
     if *tags != job.settings.tags {
         save_tags(connection, row.number, &job.settings.tags)?;
@@ -198,7 +193,6 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Stores the state and the new events of a job.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
     let state = serde_json::to_string(job).map_err(write_error)?;
     connection
@@ -213,7 +207,6 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
     Ok(())
 }
 
-/// Appends an event to the job with this ID, if the job exists.
 pub(crate) fn append(connection: &Connection, id: &str, event: &Event) -> rusqlite::Result<()> {
     let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
     let mut insert = connection.prepare_cached(
@@ -239,7 +232,6 @@ fn save_tags(
     Ok(())
 }
 
-/// Loads the job with this ID.
 pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Row, Job)>> {
     let mut select = connection.prepare_cached(
         "SELECT number, project, job_group, open, request, state FROM jobs
@@ -248,7 +240,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     )?;
     let found = select.query_row([id], |row| {
         let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
-        job.trials = trial_table::load(connection, row.get(0)?)?;
+        job.trials = load_trials(connection, row.get(0)?)?;
         let row = Row {
             number: row.get(0)?,
             project: row.get(1)?,
@@ -270,7 +262,6 @@ pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     Ok(job)
 }
 
-/// Returns all events of a job, in the order in which they were recorded.
 pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<Event>> {
     let mut select = connection.prepare_cached(
         "SELECT time, kind FROM events
@@ -285,7 +276,6 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     rows.collect()
 }
 
-/// Removes a job from all tables.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     let sql = "SELECT number, job_group, created FROM jobs WHERE id = ?1";
     let found = connection
@@ -309,4 +299,29 @@ pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> 
         connection.prepare_cached(sql)?.execute([number])?;
     }
     Ok(())
+}
+
+/// Stores the changed trials. An empty list means that a new search starts, and removes all rows.
+fn save_trials(connection: &Connection, job: i64, trials: &mut [Trial]) -> rusqlite::Result<()> {
+    if trials.is_empty() {
+        let sql = "DELETE FROM trials WHERE job = ?1";
+        connection.prepare_cached(sql)?.execute([job])?;
+    }
+    for trial in trials.iter_mut().filter(|trial| trial.changed) {
+        let sql = "INSERT INTO trials (job, place, trial) VALUES (?1, ?2, ?3)
+                   ON CONFLICT DO UPDATE SET trial = excluded.trial";
+        let text = serde_json::to_string(trial).map_err(write_error)?;
+        connection.prepare_cached(sql)?.execute(params![job, trial.index, text])?;
+        trial.changed = false;
+    }
+    Ok(())
+}
+
+fn load_trials(connection: &Connection, job: i64) -> rusqlite::Result<Vec<Trial>> {
+    let sql = "SELECT trial FROM trials WHERE job = ?1 ORDER BY place";
+    let mut select = connection.prepare_cached(sql)?;
+    let trials = select.query_map([job], |row| {
+        serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(read_error)
+    })?;
+    trials.collect()
 }

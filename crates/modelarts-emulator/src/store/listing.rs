@@ -1,19 +1,10 @@
-//! Lists of jobs, read from the database.
+//! Lists of jobs. Jobs of a project with the same phase, user, kind, workspace and type of runtime
+//! form a group.
 //!
-//! The database divides the jobs of a project into a few groups. All jobs of a group have the same
-//! phase, user, kind, workspace and type of runtime. The conditions of a list determine how its
-//! page is found:
-//!
-//! - With conditions on properties of groups only, the page is found by the creation counts of the
-//!   groups. The duration hardly depends on the number of jobs.
-//! - If the list selects IDs, addresses, tags, or parts of names with at least three characters, an
-//!   index finds candidates. Each candidate is tested.
-//! - With other conditions, such as shorter parts of names and exclusions of IDs, all jobs of the
-//!   selected groups are tested.
-//!
-//! In the last two cases, counts are cached (`count_cache.rs`), except for lists by tags or
-//! addresses. If the count is cached and a scan is expected to find the page sooner, the jobs are
-//! scanned in the order of creation (`scan.rs`).
+//! With conditions on groups only, the page is found by creation counts, independent of the number
+//! of jobs. Otherwise an index for IDs, addresses, tags or parts of names finds candidates, or else
+//! all jobs of the groups are tested. If the count is cached, a scan in the order of creation may
+//! be faster.
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
@@ -23,20 +14,18 @@ use crate::{
         JobStore,
         count_cache::CountKey,
         creation_counts, job_table,
+        scan::{SortKey, TopN},
         selection::{Key, Selection, Test, passes_all},
         tags::{json_list, push_tag_test},
-        top_n::{SortKey, TopN},
     },
 };
 
-/// Page of jobs, with totals.
 #[derive(Debug, Default)]
 pub(crate) struct JobPage {
     /// Number of all jobs of the project.
     pub(crate) total: u64,
     /// Number of matching jobs.
     pub(crate) count: u64,
-    /// Jobs of the page.
     pub(crate) jobs: Vec<Job>,
 }
 
@@ -48,7 +37,6 @@ const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
-    /// Returns a page of the jobs of a project.
     pub(crate) fn list(
         &self,
         project_id: &str,
@@ -86,8 +74,7 @@ impl JobStore {
             Ok((total, count, texts?))
         })?;
         drop(count_cache);
-        // The jobs are parsed after the database is unlocked, because parsing JSON takes longer
-        // than reading it.
+        // Parsing JSON takes longer than reading it, so the database is unlocked before.
         let jobs: rusqlite::Result<Vec<Job>> =
             texts.iter().map(|(request, state)| job_table::read(request, state)).collect();
         Ok(JobPage { total, count, jobs: jobs? })
@@ -98,7 +85,6 @@ impl JobStore {
 type Groups = (Vec<i64>, u64);
 
 impl Selection {
-    /// Returns the groups of a project that may contain matching jobs.
     fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Groups> {
         let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
         let mut select = connection.prepare_cached(sql)?;
@@ -176,10 +162,8 @@ impl Selection {
         Ok((count, first.after(skip)))
     }
 
-    /// Returns a page of the jobs that pass the tests. If the number of these jobs is known, the
-    /// page may be found by scanning the jobs in order, which is fast if many jobs match. The scan
-    /// stops after it has read as many jobs as an index would find, and is not started if it would
-    /// probably need more.
+    /// If the number of jobs is known, a scan in their order may find the page. It stops after as
+    /// many jobs as an index would find, and does not start if it would probably need more.
     fn page_by_tests(
         &self,
         connection: &Connection,
@@ -200,9 +184,7 @@ impl Selection {
         self.page_by_candidates(connection, groups, tests)
     }
 
-    /// Returns a page of the jobs that pass the tests. The jobs are tested individually; an index
-    /// reduces their number if the tests permit it. Only jobs up to the end of the page are kept in
-    /// memory.
+    /// Tests all candidates. Only jobs up to the end of the page are kept in memory.
     fn page_by_candidates(
         &self,
         connection: &Connection,
@@ -232,9 +214,7 @@ impl Selection {
         Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// Returns an SQL query that selects candidates by one index, with its parameters. The caller
-    /// applies the remaining tests to the candidates. `+` prevents SQLite from using the index by
-    /// time instead.
+    /// Returns a query by one index, with its parameters. `+` turns the index by time off.
     fn candidates(
         &self,
         groups: &[i64],
@@ -278,14 +258,12 @@ impl Selection {
     }
 }
 
-/// Returns `true` if an index can find the candidates.
 fn has_index(tests: &[&(Key, Test)]) -> bool {
     let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Maximum number of characters that are looked up in the index. The remaining characters are
-/// compared in each candidate.
+/// Maximum number of characters looked up in the index; candidates are compared further.
 const MAX_PHRASE_LENGTH: usize = 64;
 
 /// Returns the longest requested part of a name, in the query syntax of the index.

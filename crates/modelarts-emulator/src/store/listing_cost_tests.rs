@@ -20,8 +20,7 @@ const MANY: u64 = 5_000;
 /// Maximum ratio between the steps of the two lists.
 const TARGET: u64 = 3;
 
-/// Returns a store of jobs created at intervals of one second. Of these, 100 are running and the
-/// others have ended.
+/// Returns a store of jobs one second apart, of which 100 are running.
 fn filled(jobs: u64) -> JobStore {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     for number in 0..jobs {

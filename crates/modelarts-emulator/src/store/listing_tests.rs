@@ -179,8 +179,7 @@ fn narrow(random: &mut Random, selection: &mut Selection) {
     }
 }
 
-/// Returns a store after random creations, changes and deletions of jobs, and the expected jobs in
-/// order.
+/// Returns a store after random changes, and the expected jobs in order.
 fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut expected: Vec<ExpectedJob> = Vec::new();

@@ -1,12 +1,5 @@
 //! Storage of jobs. All jobs are in the database. A job is also in memory until its processes have
 //! ended and its last event is recorded.
-//!
-//! [`JobStore`] provides access to the jobs. [`JobStore::update`] changes a job, writes its rows
-//! ([`job_table`], [`trial_table`]) and notifies waiting tasks ([`change_signals`]).
-//! [`JobStore::append_event`] stores an event that does not change the state.
-//!
-//! [`listing`] finds the page of a [`selection`] by [`creation_counts`], [`count_cache`], [`scan`]
-//! and [`top_n`]. [`tags`] contains the queries by tags.
 
 mod change_signals;
 mod count_cache;
@@ -16,8 +9,6 @@ pub(crate) mod listing;
 mod scan;
 pub(crate) mod selection;
 pub(crate) mod tags;
-mod top_n;
-mod trial_table;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -36,14 +27,12 @@ use crate::{
     store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
 };
 
-/// Store of the jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct JobStore {
     /// Live jobs by ID. Their number does not depend on the number of all jobs.
     live: Mutex<HashMap<String, (Row, Job)>>,
     signals: ChangeSignals,
-    /// Cache of counts, which is locked whenever a job changes. Its lock is acquired after that of
-    /// `live` and before that of the database.
+    /// Locked whenever a job changes, after `live` and before the database.
     count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
@@ -58,8 +47,7 @@ impl JobStore {
         }
     }
 
-    /// Inserts a job, unless its project already contains a job with this name or `quota` jobs, or,
-    /// if configured, an active job writes to the same output.
+    /// Fails if the name is taken, `quota` is reached or, if configured, an output is in use.
     pub(crate) fn insert(
         &self,
         mut job: Job,
@@ -85,7 +73,6 @@ impl JobStore {
         Ok(())
     }
 
-    /// Calls `look` with a job and returns its result, or returns `None` if the job does not exist.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
         let live = self.live.lock();
         if let Some((_, job)) = live.get(id) {
@@ -95,8 +82,7 @@ impl JobStore {
         self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// Loads a job from the database. A job that cannot be read is reported in the emulator's log
-    /// and treated as absent.
+    /// A job that cannot be read is reported in the log, and counts as absent.
     fn load(&self, id: &str) -> Option<(Row, Job)> {
         let loaded = self.database.read(|c| job_table::load(c, id));
         loaded.unwrap_or_else(|error| {
@@ -105,7 +91,6 @@ impl JobStore {
         })
     }
 
-    /// Changes a job, stores it and notifies waiting tasks.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let (mut row, mut job) = live.remove(id).or_else(|| self.load(id))?;
@@ -127,7 +112,6 @@ impl JobStore {
         Some(result)
     }
 
-    /// Appends an event to a job without changing its state, and notifies waiting tasks.
     pub(crate) fn append_event(&self, id: &str, kind: EventKind, time: Timestamp) {
         let event = Event { time, kind };
         if let Err(error) = self.database.keep(|c| job_table::append(c, id, &event)) {
@@ -153,28 +137,23 @@ impl JobStore {
         self.signals.notify(id);
     }
 
-    /// Returns all events of a job, oldest first.
     pub(crate) fn events(&self, id: &str) -> Result<Vec<Event>, ApiError> {
         Ok(self.database.read(|c| job_table::events(c, id))?)
     }
 
-    /// Returns the number of jobs of a project.
     pub(crate) fn count(&self, project: &str) -> rusqlite::Result<u64> {
         self.database.read(|c| job_table::count(c, project))
     }
 
-    /// Returns the number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
         self.database.read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// Returns `true` if a project contains a job with this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
         self.database.read(|c| job_table::is_taken(c, project, name))
     }
 
-    /// Returns the number of jobs of a project that refer to an experiment.
     pub(crate) fn count_of_experiment(
         &self,
         project: &str,
@@ -188,8 +167,7 @@ impl JobStore {
         })
     }
 
-    /// Returns the IDs of up to `many` settled jobs after the row ID `last`, and advances `last`.
-    /// The result is empty if no more jobs exist.
+    /// Returns IDs of settled jobs after the row ID `last`, which it advances; empty at the end.
     pub(crate) fn settled_ids_after(
         &self,
         last: &mut i64,
@@ -209,18 +187,15 @@ impl JobStore {
         }
     }
 
-    /// Returns the IDs of the live jobs.
     pub(crate) fn live_ids(&self) -> Vec<String> {
         self.live.lock().keys().cloned().collect()
     }
 
-    /// Returns the IDs of all jobs, in the order of creation.
     pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
-    /// Returns the IDs of the jobs that are not settled, including those of an earlier process of
-    /// the emulator.
+    /// Includes the jobs of an earlier process of the emulator.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
     }
@@ -233,15 +208,13 @@ impl JobStore {
         })
     }
 
-    /// Requests all live jobs to end.
     pub(crate) fn ask_all_to_stop(&self, why: StopReason) {
         for (_, job) in self.live.lock().values() {
             job.ask_to_stop(why);
         }
     }
 
-    /// Waits until `look` returns a value and the job is stored. `look` is called after every
-    /// change, with `None` if the job does not exist.
+    /// Waits until `look`, which is called after every change, returns a value, and it is stored.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,

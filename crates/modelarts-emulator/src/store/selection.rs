@@ -7,7 +7,6 @@ use crate::{
     job::{Job, address::Host},
 };
 
-/// Condition on a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Test {
     Contains(String),
@@ -25,7 +24,6 @@ impl Test {
     }
 }
 
-/// Property by which jobs are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     // Properties shared by all jobs of a group:
@@ -64,7 +62,6 @@ impl Selection {
         self.from.map_or(i64::MIN, Timestamp::millis)
     }
 
-    /// Returns the sort order in SQL.
     pub(super) fn order(&self) -> &'static str {
         if self.ascending { "ASC" } else { "DESC" }
     }
@@ -79,8 +76,7 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// Returns the value of the property for a job. It equals that of the column, except that the
-    /// default type of runtime is stored as an empty string.
+    /// Equals the column, but the default type of runtime is stored as an empty string.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {
@@ -95,7 +91,6 @@ impl Key {
         }
     }
 
-    /// Returns the name of the column, in the table of groups or of jobs.
     pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",

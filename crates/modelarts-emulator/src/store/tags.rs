@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::{database::write_error, store::JobStore};
 
-/// Condition on the tags of jobs.
 #[derive(Debug)]
 pub(crate) struct TagQuery<'a> {
     /// Required tag keys, each with the accepted values; an empty list accepts any value.
@@ -19,7 +18,6 @@ pub(crate) struct TagQuery<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
-/// Job that matches a tag query.
 #[derive(Debug)]
 pub(crate) struct TaggedJob {
     pub(crate) id: String,
@@ -32,7 +30,6 @@ pub(crate) struct TaggedJob {
 type Keys = Vec<(String, Vec<String>)>;
 
 impl JobStore {
-    /// Returns a page of the tag keys of a project's jobs, each with its values.
     pub(crate) fn tag_keys(
         &self,
         project: &str,
@@ -120,8 +117,7 @@ impl TagQuery<'_> {
     }
 }
 
-/// Adds a test on a row of `tags` to an SQL statement: the key and, if any values are given, one of
-/// the values.
+/// Adds a test on a row of `tags`: the key and, if any are given, one of the values.
 pub(super) fn push_tag_test(
     sql: &mut String,
     parameters: &mut Vec<Value>,
@@ -142,7 +138,6 @@ pub(super) fn json_list(values: &[impl Serialize]) -> rusqlite::Result<Value> {
     Ok(serde_json::to_string(values).map_err(write_error)?.into())
 }
 
-/// Returns the tags of a job.
 fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<String, String>> {
     let sql = "SELECT key, value FROM tags WHERE job = ?1";
     let mut select = connection.prepare_cached(sql)?;

@@ -80,7 +80,6 @@ impl Fault {
     }
 }
 
-/// Returns an error of the service with this status.
 fn error_response(
     status: u16,
     retry_after: Option<HeaderValue>,

@@ -11,30 +11,9 @@ use crate::catalog::operations::operation_ids;
 /// Fault of a response.
 ///
 /// [`Fault::status`] and its siblings create the usual faults; the variants without fields are
-/// complete by themselves. In the JSON of `POST /_emulator/faults`, the members `fault` and those
-/// of the list stand beside `operation` and `times` of a [`FaultRule`]:
-///
-/// - error of the service: [`Fault::status(503)`](Self::status); in JSON `"status"`, `status`,
-///   `error_code`, `error_msg`
-/// - the same with chosen texts: [`Fault::error(400, "ModelArts.0104", "…")`](Self::error); in JSON
-///   the same
-/// - `Retry-After` in seconds: [`Fault::retry_after(429, 7)`](Self::retry_after); in JSON
-///   `"status"`, `status`, `retry_after`
-/// - `Retry-After` as a date: [`Fault::StatusUntil`]; in JSON `"status-until"`, `status` (429),
-///   `seconds`
-/// - HTML page of a load balancer: [`Fault::html()`](Self::html); in JSON `"html"`, `status` (502)
-/// - connection reset, not executed: [`Fault::Reset`]; in JSON `"reset"`
-/// - connection reset, executed: [`Fault::LostAnswer`]; in JSON `"lost-answer"`
-/// - body cut off, executed: [`Fault::ResetMidBody`]; in JSON `"reset-mid-body"`
-/// - delay: [`Fault::delay(duration)`](Self::delay); in JSON `"delay"`, `ms`
-/// - unknown phase: [`Fault::unknown_phase("Hibernating")`](Self::unknown_phase); in JSON
-///   `"unknown-phase"`, `phase`
-/// - unknown secondary phase: [`Fault::UnknownSecondaryPhase`]; in JSON
-///   `"unknown-secondary-phase"`, `phase`
-/// - rows shifted by one: [`Fault::ShiftedPage`]; in JSON `"shifted-page"`
-/// - rows repeated: [`Fault::DuplicateRows`]; in JSON `"duplicate-rows"`
-/// - lists that are null: [`Fault::NullLists`]; in JSON `"null-lists"`
-/// - totals as text: [`Fault::TotalsAsText`]; in JSON `"totals-as-text"`
+/// complete by themselves. In the JSON of `POST /_emulator/faults`, the member `fault` is the name
+/// of the variant in lower case with hyphens, and the fields of the variant stand beside it,
+/// `operation` and `times`: `{"operation": "*", "fault": "status", "status": 503}`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,8 +54,7 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
-    /// A response with this status and a header `Retry-After` with a date; the operation is not
-    /// executed.
+    /// A response with this status and a date in `Retry-After`, without the operation.
     StatusUntil {
         /// Status of the response, 200 to 599; default 429.
         #[serde(default = "too_many_requests")]
@@ -94,8 +72,7 @@ pub enum Fault {
     Reset,
     /// A reset of the connection before the response, after the operation was executed.
     LostAnswer,
-    /// A cut of the connection in the middle of the response's body, after the operation was
-    /// executed.
+    /// A cut of the connection in the middle of the response's body.
     ResetMidBody,
     /// A response in which every `status.phase` and `secondary_phase` has this value.
     UnknownPhase {
@@ -109,8 +86,7 @@ pub enum Fault {
     },
     /// A response with `total`, `count`, `limit` and `offset` as texts.
     TotalsAsText,
-    /// A page whose rows moved by one while it was read: the first row is repeated, and the last is
-    /// missing.
+    /// A page with the first row repeated and the last one missing.
     ShiftedPage,
     /// A page in which every row is repeated.
     DuplicateRows,
@@ -186,7 +162,6 @@ impl FaultRule {
         Self::times(u32::MAX, operation, fault)
     }
 
-    /// Returns true if the rule applies to the operation with this name.
     fn matches(&self, operation: &str) -> bool {
         match self.operation.as_str() {
             "*" => !operation.starts_with(OBS_PREFIX),
@@ -274,8 +249,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Creates an error of the service with this status, 200 to 599, and the body that is usual for
-    /// it. The operation is not executed.
+    /// Creates an error with this status, 200 to 599, and its usual body, without the operation.
     #[must_use]
     pub const fn status(status: u16) -> Self {
         Self::Status { status, retry_after: None, error_code: None, error_msg: None }
@@ -304,8 +278,7 @@ impl Fault {
         Self::Html { status: bad_gateway() }
     }
 
-    /// Creates a delay of the response, on the emulator's clock, in whole milliseconds. The
-    /// operation is executed at once.
+    /// Creates a delay of the response on the emulator's clock, in whole milliseconds.
     #[must_use]
     pub fn delay(duration: Duration) -> Self {
         Self::Delay { ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) }

@@ -27,10 +27,8 @@
 //! # }
 //! ```
 
-pub(crate) mod counts;
 mod fault_effects;
 pub(crate) mod faults;
-pub(crate) mod observer;
 pub(crate) mod request_log;
 
-pub use crate::traffic::{counts::RequestCount, observer::Exchange, request_log::LoggedRequest};
+pub use crate::traffic::request_log::{Exchange, LoggedRequest, RequestCount};

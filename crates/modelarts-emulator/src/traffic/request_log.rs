@@ -1,6 +1,9 @@
 //! Log of the last authenticated requests for operations, for tests of a client.
 
-use std::collections::VecDeque;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use axum::http::{StatusCode, Uri};
 use parking_lot::Mutex;
@@ -8,12 +11,12 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Number of requests that the log keeps.
+use crate::catalog::operations::operation_ids;
+
 const MAX_ENTRIES: usize = 256;
 /// Maximum size in bytes of a body that the log keeps.
 const MAX_BODY: usize = 64 << 10;
 
-/// Text that replaces a secret value.
 const MASK: &str = "***";
 /// Parts of names, in upper or lower case, by which members are recognised as credentials.
 const SECRET_NAMES: [&str; 6] =
@@ -46,8 +49,7 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-/// Masks environment variables, members with names of credentials, and hyper-parameters marked as
-/// sensitive. If `secret` is true, masks all values.
+/// Masks variables, credentials and sensitive hyper-parameters, or all values if `secret`.
 fn mask(value: &mut Value, secret: bool) {
     match value {
         Value::Null => {}
@@ -82,7 +84,6 @@ fn mask_query(query: &str) -> String {
     masked.collect::<Vec<_>>().join("&")
 }
 
-/// Log of the last requests, the oldest first.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
     requests: Mutex<VecDeque<LoggedRequest>>,
@@ -125,3 +126,61 @@ impl RequestLog {
         self.requests.lock().clear();
     }
 }
+
+/// Numbers of requests for one operation since the start, or since the last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RequestCount {
+    /// Number of authenticated requests for the right project.
+    pub received: u64,
+    /// Number of successfully executed requests, even if their response did not reach the client.
+    pub executed: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
+
+impl RequestCounts {
+    pub(crate) fn add_received(&self, operation: &'static str) {
+        self.0.lock().entry(operation).or_default().received += 1;
+    }
+
+    pub(crate) fn add_executed(&self, operation: &'static str) {
+        self.0.lock().entry(operation).or_default().executed += 1;
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// Returns the counts of all operations, including those that were never requested.
+    pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
+        let counts = self.0.lock();
+        operation_ids().map(|id| (id, counts.get(id).copied().unwrap_or_default())).collect()
+    }
+}
+
+/// Request for an operation of the service, with its response.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Exchange<'a> {
+    /// operationId; `None` for operations that the emulator does not implement.
+    pub operation: Option<&'static str>,
+    /// Method of the request, for example `GET`.
+    pub method: &'a str,
+    /// Path of the request, as sent.
+    pub path: &'a str,
+    /// Query of the request, as sent, without the question mark; empty if the request has none.
+    pub query: &'a str,
+    /// Body of the request; empty if the request was refused for its head, its size or a timeout.
+    pub request: &'a [u8],
+    /// Status of the response.
+    pub status: u16,
+    /// Body of the response, before a fault cuts it.
+    pub answer: &'a [u8],
+    /// `true` if a [`FaultRule`](crate::traffic::faults::FaultRule) changed the response.
+    pub by_fault: bool,
+}
+
+/// Function that the emulator calls with each exchange, before it sends the response.
+pub(crate) type Observer = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;

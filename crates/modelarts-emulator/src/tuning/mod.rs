@@ -1,17 +1,9 @@
-//! Hyper-parameter search: settings, parameters, trials and their analysis. The module
-//! `execution::trials` runs the trials.
-//!
-//! [`settings`] reads the settings of a search from the job's request
-//! (`algorithm.policies.auto_search`), and [`space`] reads its parameters. A [`trial`] stores its
-//! reports, and [`importance`] estimates the influence of each parameter on the reward.
-//!
-//! For every algorithm, the emulator selects the parameter values of the trials at random, with the
-//! seed of the settings. The selection by the service is not documented, so clients cannot depend
-//! on it.
+//! Hyper-parameter search. For every algorithm, the values of the trials are selected at random
+//! with the seed of the settings, because the selection by the service is not documented.
 //!
 //! Sources describe the three algorithms with their settings (SOURCES X), the form of the tables
-//! (D-10), and the regular expression that finds the reward in the log (SOURCES G). The following
-//! rules have no source, and are defined by the emulator:
+//! (D-10), and the regular expression that finds the reward (SOURCES G). Other rules are the
+//! emulator's own:
 //!
 //! - Without `algo_configs`, the algorithm is `bayes_opt_search`.
 //! - The number of concurrent trials is the setting `max_concurrent`. The default is four, as in

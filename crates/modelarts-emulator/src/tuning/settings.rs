@@ -11,12 +11,10 @@ use crate::{
     tuning::space::Space,
 };
 
-/// Hyper-parameter search of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
-    /// Number of trials.
     pub(crate) samples: usize,
     /// Maximum number of concurrent trials.
     pub(crate) concurrent: usize,
@@ -35,7 +33,6 @@ pub(crate) struct Reward {
 /// Setting whose value is a number: key, default, type and permitted range.
 type NumberSetting = (&'static str, &'static str, &'static str, RangeInclusive<f64>);
 
-/// Setting of a search algorithm.
 enum Setting {
     Number(NumberSetting),
     /// Setting with enumerated values: key, default and permitted values.
@@ -46,8 +43,7 @@ const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
 /// Number of trials of a search. Its maximum is the maximum number of jobs of a project.
 const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
 const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
-/// Maximum number of concurrent trials. This setting is an extension of the emulator, because its
-/// trials are processes on this machine.
+/// Maximum number of concurrent trials: an extension, because trials are processes here.
 const CONCURRENT: NumberSetting = ("max_concurrent", "4", "Integer", 1.0..=64.0);
 
 /// Documented algorithms, each with its specific settings and a description (SOURCES X).
@@ -106,8 +102,7 @@ impl Tuning {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
-        // Settings specific to an algorithm are only validated, because every algorithm draws its
-        // points at random.
+        // Settings of an algorithm are only validated, because each draws its points at random.
         for setting in *own {
             check_setting(&given, setting)?;
         }
@@ -186,8 +181,7 @@ fn invalid_setting(key: &str, rule: &str) -> ApiError {
     ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
 }
 
-/// Returns the algorithms with their settings and defaults, in the form of the ShowSearchAlgorithms
-/// response.
+/// Returns the algorithms in the form of ShowSearchAlgorithms.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
     let param =
         |key: &str, value: &str, kind: &str| json!({"key": key, "value": value, "type": kind});

@@ -7,14 +7,12 @@ use crate::{
     validation::names::is_name,
 };
 
-/// Names and values of all parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// Continuous range, or a number of points that includes both ends. The points are not stored,
-    /// because there may be a million of them, and each list of jobs reads the range again.
+    /// Continuous, or a number of points including both ends. A million points are not stored.
     Range {
         low: f64,
         high: f64,
@@ -23,7 +21,6 @@ enum Values {
     List(Vec<Value>),
 }
 
-/// Maximum number of points of a range.
 const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
@@ -34,8 +31,7 @@ impl Space {
         let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            // The names are validated here, because the table of fields does not apply to stored
-            // algorithms, and charts use the names as file names.
+            // The table of fields does not apply to stored algorithms, and names become file names.
             if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
             }
@@ -53,8 +49,7 @@ impl Space {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Returns the parameter values by name. `coordinate` returns a number from 0 to 1 for each
-    /// parameter, which is its relative position in the range or list of values.
+    /// `coordinate` is the position, from 0 to 1, in the range or list of each parameter.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
         parameters.map(|(name, values)| (name.clone(), values.at(coordinate()))).collect()
@@ -98,8 +93,7 @@ impl Values {
     }
 }
 
-/// Divides the range from 0 to 1 into `count` equal parts, and returns the index of the part that
-/// contains `at`.
+/// Returns the index of the part that contains `at`, out of `count` equal parts of 0 to 1.
 fn share(at: f64, count: usize) -> usize {
     ((at * count as f64) as usize).min(count - 1)
 }

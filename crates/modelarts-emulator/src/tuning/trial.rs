@@ -12,7 +12,6 @@ pub(crate) struct Trial {
     pub(crate) id: String,
     pub(crate) index: usize,
     pub(crate) pid: Option<u32>,
-    /// Values of the parameters, by name.
     pub(crate) values: Map<String, Value>,
     pub(crate) status: TrialStatus,
     pub(crate) started: Timestamp,
@@ -50,7 +49,6 @@ pub(crate) struct Report {
 }
 
 impl Trial {
-    /// Creates a trial that starts now.
     pub(crate) fn new(
         id: String,
         index: usize,
@@ -96,10 +94,8 @@ fn number(texts: &[String]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Scanner for rewards in a growing log.
 pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
-    /// Number of bytes of the log that have been read.
     pub(crate) position: u64,
     /// Incomplete last line of the bytes read so far.
     rest: Vec<u8>,
@@ -114,9 +110,8 @@ impl<'a> RewardScraper<'a> {
         Self { rewards, position: 0, rest: Vec::new(), latest: vec![String::new(); rewards.len()] }
     }
 
-    /// Processes the next bytes of the log, and returns the values of all metrics for each match of
-    /// the leading metric. If `last` is true, the log has ended, and an incomplete last line is
-    /// processed as well.
+    /// Returns the values of all metrics for each match of the leading one. If `last`, an
+    /// incomplete last line is processed as well.
     pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
@@ -139,8 +134,7 @@ impl<'a> RewardScraper<'a> {
     fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {
-            // The regular-expression engine returns an error if an expression backtracks too often;
-            // this counts as no match.
+            // An expression that backtracks too often is an error, which counts as no match.
             let Ok(Some(captures)) = reward.regex.captures(line) else {
                 continue;
             };

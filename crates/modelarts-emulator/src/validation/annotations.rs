@@ -2,22 +2,14 @@
 
 use crate::validation::rule::{Rule, advice, broken, broken_if, must};
 
-/// Names of the annotations that affect the emulator.
-pub(crate) struct Annotations;
-
-impl Annotations {
-    /// Annotation for the maximum number of restarts of a failed job.
-    pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Annotation with which any failure restarts the job.
-    pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// Annotation with which a hanging job is restarted in place.
-    pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
-}
-
-const RETRIES: &str = Annotations::RETRIES;
-const HANG_RETRY: &str = Annotations::HANG_RETRY;
+/// Annotation for the maximum number of restarts of a failed job.
+pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
+/// Annotation with which any failure restarts the job.
+pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
+/// Annotation with which a hanging job is restarted in place.
+pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
 const SWITCHES: [&str; 5] = [
-    Annotations::UNCONDITIONAL,
+    UNCONDITIONAL,
     HANG_RETRY,
     "jupyter-lab/enable",
     "tensorboard/enable",

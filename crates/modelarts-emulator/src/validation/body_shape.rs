@@ -21,7 +21,6 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(&CREATION, body)
 }
 
-/// Validates every field of a body.
 pub(crate) fn check_against(spec: &Field, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
@@ -35,8 +34,7 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
 
 type Visit = fn(&JsonField<'_>, &Field) -> Result<(), ApiError>;
 
-/// Visits the members or elements of `fields`, and recursively those below. Errors of a row of the
-/// table precede those of later rows, in all elements of an array.
+/// Errors of a row of the table precede those of later rows, in all elements of an array.
 fn visit_below(spec: &Field, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
     for member in &spec.members {
         let mut found = Vec::new();
@@ -69,8 +67,7 @@ fn refuse_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
     Err(ApiError::not_modelled(refused))
 }
 
-/// Rejects fine-tuning with 501, because such a job specifies a model instead of code. A job that
-/// also specifies code runs that code.
+/// Rejects fine-tuning, which specifies a model instead of code, with 501.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let code = ["id", "subscription_id", "code_dir", "boot_file", "command", "engine"];
     let has_code = code.iter().any(|name| !is_empty(&body["algorithm"][*name]));
@@ -97,8 +94,7 @@ fn check_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
     broken.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-/// Returns the limit that a string violates. Required strings must not be empty, but elements of
-/// arrays may be.
+/// Required strings must not be empty, but elements of arrays may be.
 fn broken_text(field: &JsonField<'_>, spec: &Field) -> Result<Option<String>, ApiError> {
     let text = field.text()?;
     let (mut least, mut most) = (0, None);

@@ -148,7 +148,6 @@ fn wrong_attributes(attributes: &Value) -> Option<String> {
     Some(format!("not have {unknown}"))
 }
 
-/// Returns the ID and the version of each data set.
 fn datasets<'a>(job: &Creation<'a>) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
     job.list(INPUTS).iter().filter_map(|input| {
         let id = text_of(input, "/remote/dataset/id")?;

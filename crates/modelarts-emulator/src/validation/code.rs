@@ -36,8 +36,7 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.command must not be set together with algorithm.boot_file",
         )
     }),
-    // This rule applies to jobs without a named engine. A boot file is not a substitute for the
-    // command.
+    // Applies to jobs without a named engine. A boot file does not replace the command.
     refusal("image-and-command", |job| {
         let applies = !job.names_stored() && !names_engine(job);
         refused_if(applies && job.has(COMMAND) != job.has(IMAGE), 2806)
@@ -170,8 +169,7 @@ fn has_local_dirs(job: &Creation<'_>) -> bool {
     job.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// Returns the local code directory without trailing slashes. A path that starts with `file://`
-/// refers to code in the image.
+/// A code directory that starts with `file://` is in the image.
 fn local_code_dir<'a>(job: &Creation<'a>) -> Option<&'a str> {
     let path = job.text("/algorithm/local_code_dir")?.trim_end_matches('/');
     let in_image = job.text(CODE_DIR).is_some_and(|path| path.starts_with("file://"));

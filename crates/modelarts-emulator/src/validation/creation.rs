@@ -10,15 +10,13 @@ use crate::{
     validation::fields::ignored::is_empty,
 };
 
-/// Resources that the service offers to its users, with their permissions.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) cloud: Cloud,
     pub(crate) pools: Vec<Pool>,
     /// Encrypted buckets, which jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
-    /// Organizations of the image registry in which the user may save images; an empty set permits
-    /// any.
+    /// Organizations in which images may be saved; an empty set permits any.
     pub(crate) organizations: BTreeSet<String>,
     /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
     pub(crate) datasets: Option<PathBuf>,
@@ -27,8 +25,7 @@ pub(crate) struct Offer {
     pub(crate) strict: bool,
 }
 
-/// Body of a create request, with the offer against which it is validated. Methods identify members
-/// by JSON pointers; null and empty strings count as absent.
+/// Methods take JSON pointers; null and empty strings count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
@@ -37,7 +34,6 @@ pub(crate) struct Creation<'a> {
     pub(crate) stored: Option<&'a Value>,
     /// `true` for an algorithm to be stored, which is validated in the form of a job.
     pub(crate) is_algorithm: bool,
-    /// `true` if the user may request priority 3.
     pub(crate) may_prioritise: bool,
 }
 
@@ -69,7 +65,6 @@ impl<'a> Creation<'a> {
         self.at("/metadata/annotations")?.get(key)?.as_str()
     }
 
-    /// Returns `true` for a fine-tuning job, whose code is only available on the platform.
     pub(super) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
@@ -79,12 +74,10 @@ impl<'a> Creation<'a> {
         !self.list("/tasks").is_empty()
     }
 
-    /// Returns `true` for a job that refers to a stored algorithm.
     pub(super) fn names_stored(&self) -> bool {
         self.has("/algorithm/id") || self.has("/algorithm/subscription_id")
     }
 
-    /// Returns the preset engine, if the request names an existing one.
     pub(super) fn engine(&self) -> Option<&'static Engine> {
         match self.text("/algorithm/engine/engine_id") {
             Some(id) => Engine::by_id(id),
@@ -121,7 +114,6 @@ pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// Returns the array at a JSON pointer in a value, or no elements if it is absent.
 pub(super) fn list_of<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     let list = value.pointer(pointer).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

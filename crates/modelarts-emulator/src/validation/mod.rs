@@ -1,12 +1,5 @@
-//! Validation rules for create requests.
-//!
-//! The emulator first validates the body against the table of fields ([`fields`], [`body_shape`]).
-//! It then applies the rules between fields, in the order of [`rules`]. The first violated rule
-//! determines the error response. A violated rule that is only advice is logged, and does not
-//! affect the response. Features that the emulator does not support are rejected last.
-//!
-//! A rule is applied to a [`creation`], which contains the body and the resources that the service
-//! offers. [`roles`] converts each role of a heterogeneous job to an ordinary job.
+//! Validation rules for create requests: first the table of fields, then the rules between fields.
+//! The first violated one is the error; one that is only advice is logged.
 //!
 //! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 
@@ -38,7 +31,6 @@ use crate::{
     },
 };
 
-/// Returns all rules, in the order in which they are applied.
 fn rules() -> impl Iterator<Item = &'static Rule> {
     let subjects = [
         annotations::RULES,
@@ -54,8 +46,7 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
     subjects.into_iter().flatten()
 }
 
-/// Returns the error of the first violated rule. Features that the emulator does not support are
-/// checked last, so that a request that the service would reject receives the service's error.
+/// Features that the emulator lacks come last, after all errors of the service.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in rules() {

@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 
-use crate::validation::{
-    creation::{text_of, value_at},
-    rule::{Rule, advice, broken, broken_if, must},
+use crate::{
+    api::error::ApiError,
+    validation::{
+        creation::{Creation, text_of, value_at},
+        rule::{Rule, advice, broken, broken_if, must},
+    },
 };
 
 const METRICS: &str = "/spec/custom_metrics";
@@ -19,8 +22,7 @@ pub(super) const RULES: &[Rule] = &[
             "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
         ))
     }),
-    // A custom metric has exactly one of three forms: a URL and a port, a command, or an HTTP
-    // request (SOURCES D-63).
+    // Exactly one of: a URL and a port, a command, or an HTTP request (SOURCES D-63).
     must("metrics-one-form", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let older = !is_blank(metric, "/metrics_url") || !is_blank(metric, "/metrics_port");
@@ -40,27 +42,9 @@ pub(super) const RULES: &[Rule] = &[
             broken(format_args!("spec.custom_metrics[{at}].http_get.{name} is required"))
         })
     }),
-    must("notification-topic", |job| {
-        job.at("/spec/notification")?;
-        broken_if(
-            !job.has("/spec/notification/topic_urn"),
-            "spec.notification.topic_urn is required",
-        )
-    }),
-    must("notification-events", |job| {
-        job.at("/spec/notification")?;
-        broken_if(
-            job.list("/spec/notification/events").is_empty(),
-            "spec.notification.events is required",
-        )
-    }),
-    must("ssh-key-pairs", |job| {
-        job.at("/endpoints/ssh")?;
-        broken_if(
-            job.list("/endpoints/ssh/key_pair_names").is_empty(),
-            "endpoints.ssh.key_pair_names is required",
-        )
-    }),
+    must("notification-topic", |job| lacking(job, "/spec/notification", "topic_urn")),
+    must("notification-events", |job| lacking(job, "/spec/notification", "events")),
+    must("ssh-key-pairs", |job| lacking(job, "/endpoints/ssh", "key_pair_names")),
     must("summary-log-dir", |job| {
         let typed = job.has("/algorithm/summary/log_type");
         broken_if(
@@ -87,4 +71,15 @@ pub(super) const RULES: &[Rule] = &[
 
 fn is_blank(value: &Value, pointer: &str) -> bool {
     value_at(value, pointer).is_none_or(|value| *value == "")
+}
+
+/// Returns an error if an object lacks a text or a list, which must not be empty.
+fn lacking(job: &Creation<'_>, parent: &str, member: &str) -> Option<ApiError> {
+    let is_given = match job.at(parent)?.get(member) {
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        _ => false,
+    };
+    let parent = parent[1..].replace('/', ".");
+    broken_if(!is_given, format_args!("{parent}.{member} is required"))
 }

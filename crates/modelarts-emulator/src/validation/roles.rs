@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
-/// Returns the roles of a body, each in two forms: as received, but with known fields only, and as
-/// the body of an ordinary job.
+/// Returns each role as received, with known fields only, and as the body of an ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known_part = known_part(given);
     let tasks = match known_part["tasks"].take() {
@@ -14,8 +13,7 @@ pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     };
     let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
-        // `job_config` and `algorithm` may both contain parameters, channels and the engine;
-        // `algorithm` takes precedence.
+        // Both may contain parameters, channels and the engine; `algorithm` takes precedence.
         for place in ["/algorithm/job_config", "/algorithm"] {
             let members = task.pointer(place).and_then(Value::as_object);
             let members = members.into_iter().flatten();

@@ -7,13 +7,11 @@ use crate::{api::error::ApiError, validation::creation::Creation};
 /// Evidence for a rule, as given in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// The service rejects jobs that violate the rule, as observed or according to its list of
-    /// codes.
+    /// The service rejects such jobs, as observed or according to its list of codes.
     Refusal,
     /// A document requires the rule.
     Must,
-    /// A document advises the rule, or the rule seems to follow from a document. Jobs that violate
-    /// it are accepted.
+    /// A document advises it, or seems to imply it. Such jobs are accepted.
     Advice,
 }
 
@@ -22,7 +20,6 @@ pub(super) struct Rule {
     /// Name of the rule in `openapi/SOURCES.md` and in the client.
     pub(super) name: &'static str,
     pub(super) basis: Basis,
-    /// Function that returns the error if a create request violates the rule.
     pub(super) check: Check,
 }
 
@@ -52,8 +49,7 @@ pub(super) fn broken_if(broken: bool, sentence: impl Display) -> Option<ApiError
     broken.then(|| ApiError::invalid_parameter(sentence))
 }
 
-/// Returns an error from the service's table whose message has no placeholders, if the rule is
-/// violated.
+/// The message of the row must have no placeholders.
 pub(super) fn refused_if(broken: bool, number: u16) -> Option<ApiError> {
     broken.then(|| ApiError::of(number, &[]))
 }

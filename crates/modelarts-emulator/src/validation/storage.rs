@@ -67,16 +67,13 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Returns the OBS paths of inputs or outputs, including empty paths, because a channel without a
-/// location is an error.
+/// Includes empty paths, because a channel without a location is an error.
 fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     let channels = job.list(&format!("/algorithm/{list}")).iter();
     channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
 }
 
-/// Returns every OBS path of the request except those in a search's configuration files. These are
-/// not validated, because the service accepts `/config/search.yaml` although the bucket does not
-/// exist.
+/// Omits the files of a search: the service accepts `/config/search.yaml` in a missing bucket.
 fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     let fields = [
         CODE_DIR,
@@ -103,7 +100,6 @@ pub(super) fn invalid_path(job: &Creation<'_>) -> Option<ApiError> {
     })
 }
 
-/// Returns the location on this machine of an OBS path in the request.
 fn find(job: &Creation<'_>, path: &str) -> Option<io::Result<PathBuf>> {
     let path = ObsPath::parse(path).ok()?;
     Some(job.offer.obs.resolve(&path.relative()))

@@ -27,8 +27,7 @@ pub(super) const RULES: &[Rule] = &[
     // If the job contains its own code, its code and engine replace those of the algorithm.
     advice("stored-algorithm-code", |job| beside_stored(job, ["code_dir", "boot_file"])),
     advice("stored-algorithm-engine", |job| beside_stored(job, ["command", "engine"])),
-    // Subscriptions refer to a gallery that the emulator does not have. A job may therefore refer
-    // to a subscription only if it contains its own code, which is executed.
+    // The emulator has no gallery, so a subscription requires code in the job, which is executed.
     refusal("algorithm-exists", |job| {
         let has_code = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
         let found = job.stored.is_some() || (has_code && !job.has("/algorithm/id"));
@@ -52,7 +51,6 @@ fn name(element: &Value) -> &str {
     text_of(element, "/name").unwrap_or_default()
 }
 
-/// Returns the element of a list that has the name of another one.
 fn with_same_name<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
     list.iter().find(|element| name(element) == name(other))
 }
@@ -66,8 +64,7 @@ fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     Some(ApiError::of(2814, &[name(mismatch)]))
 }
 
-/// Returns a parameter of the job that the algorithm does not permit: a new one, unless the
-/// algorithm has `parameters_customization`, or one with another value although it is not editable.
+/// Returns a parameter that is new without `parameters_customization`, or changed but not editable.
 fn wrong_parameter<'a>(job: &Creation<'a>, algorithm: &Value) -> Option<&'a Value> {
     let may_add = value_at(algorithm, "/job_config/parameters_customization") == Some(&true.into());
     let of_algorithm = list_of(algorithm, "/job_config/parameters");
@@ -95,8 +92,7 @@ fn unmatched_channel<'a>(
     added.or_else(|| of_algorithm.iter().find(lacks(of_job)))
 }
 
-/// Returns an error if the data type of an input is not accepted by the algorithm. An input for
-/// which the algorithm lists no data types accepts all.
+/// An input for which the algorithm lists no data types accepts all.
 fn data_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let of_algorithm = list_of(job.stored?, "/job_config/inputs");
     let refused = job.list("/algorithm/inputs").iter().find_map(|input| {

@@ -87,10 +87,8 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Mount of a volume.
 struct Mount<'a> {
     kind: &'static str,
-    /// Path to mount, if specified.
     source: Option<&'a str>,
     /// Mount point, without trailing slashes.
     local_path: Option<&'a str>,
@@ -117,7 +115,6 @@ fn local_paths<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a
     mounts(job).filter_map(|mount| mount.local_path)
 }
 
-/// Returns the OBS paths of volumes.
 pub(super) fn obs_sources<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let mounts = mounts(job).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)

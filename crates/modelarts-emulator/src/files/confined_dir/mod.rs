@@ -1,11 +1,6 @@
-//! Directory to which file access is confined. A path is rejected if it leads outside by `..`, as
-//! an absolute path or through a link. A copy can instead skip links that lead outside.
-//!
-//! The OBS root and the directories of workers are confined directories. Copies between them use
-//! [`copy`].
-//!
-//! The checks protect against accidents and untrusted data. They do not protect against the job
-//! code itself, which runs as the same user and could replace a directory with a link at any time.
+//! Directory that paths cannot leave by `..`, as an absolute path or through a link. The checks
+//! protect against accidents and untrusted data, not against the code of jobs, which runs as the
+//! same user.
 
 use std::{
     ffi::OsStr,
@@ -22,7 +17,6 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;
 
-/// Resolved directory that paths cannot leave.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
     root: PathBuf,
@@ -33,9 +27,7 @@ pub(crate) struct ConfinedDir {
 /// Handling of links that lead outside, and of entries that are neither files nor directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
-    /// The copy fails with an error that names the entry.
     Refuse,
-    /// The copy skips the entry and reports it.
     Skip,
 }
 
@@ -57,8 +49,7 @@ impl ConfinedDir {
         Ok(Self { root, mode: 0o700 })
     }
 
-    /// Uses the mode that the umask of the process permits for new directories. The mode of the
-    /// root already restricts access to them.
+    /// Uses the mode of the umask for new directories, because the root restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self { mode: 0o777, ..self }
     }
@@ -73,8 +64,7 @@ impl ConfinedDir {
         self.check_inside(resolved, relative)
     }
 
-    /// Returns the directory `relative`, and creates it if it does not exist. Each component is
-    /// checked before the next one.
+    /// Returns the directory, and creates it if necessary. Each component is checked.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
         for part in names_only(relative)?.components() {
@@ -83,8 +73,7 @@ impl ConfinedDir {
         Ok(path)
     }
 
-    /// Writes the file `relative`, and creates its directory if it does not exist. Readers see
-    /// either the whole old file or the whole new one; a link at the path is replaced.
+    /// Writes the file whole or not at all. A link at the path is replaced.
     pub(crate) fn write(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
         let directory = self.directory(relative.parent().unwrap_or(Path::new("")))?;
         let target = directory.join(relative.file_name().unwrap_or(OsStr::new("file")));
@@ -101,8 +90,7 @@ impl ConfinedDir {
         Ok(())
     }
 
-    /// Returns the directory `name` in `parent`, and creates it if it does not exist. `parent` is
-    /// already resolved and inside the root, so that only `name` may be a link.
+    /// Returns or creates the directory `name` in `parent`, which is resolved and inside the root.
     fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
@@ -129,15 +117,9 @@ impl ConfinedDir {
     }
 }
 
-/// Copies the file or the directory tree `from_path` into the directory `to_path`, and returns the
-/// skipped entries.
-///
-/// Existing files are replaced. The copy follows links inside `from`, and replaces links in `to`.
-/// It skips incomplete files of an interrupted earlier copy, which it recognises by their names.
-///
-/// # Errors
-/// Returns an error if an entry cannot be read, written or copied, or if `interrupt` is cancelled.
-/// Files that have already been copied are kept.
+/// Copies a file or a directory tree into a directory, and returns the skipped entries. It follows
+/// links in `from`, replaces files and links in `to`, and omits incomplete files of an earlier
+/// copy.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
@@ -161,8 +143,7 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // Such errors result from a dangling symbolic link, a cycle of links, or an unreadable
-            // directory.
+            // A dangling link, a cycle of links, or an unreadable directory.
             Err(error) if error.depth() > 0 => {
                 leave_out(io::Error::other(error.to_string()))?;
                 continue;
@@ -221,18 +202,13 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 
 /// Prefix of the names of files that are being copied.
 pub(crate) const PART_PREFIX: &str = ".copying-";
-/// Number of bytes copied between two checks of the interrupt; copying them takes a tenth of a
-/// second on a slow disk.
+/// Number of bytes between two checks of the interrupt: a tenth of a second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;
 /// Minimum age at which a modification time is unique: any later change results in a later time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
-/// Copies a file, unless its copy is up to date. Readers see either the whole old file or the whole
-/// new one.
-///
-/// The copy receives the modification time of its source, so that the next copy recognises an
-/// unchanged file. The time is not transferred if the source is so new that it may change again
-/// within the same tick of the file system.
+/// Copies a file, unless its copy is up to date: the copy gets the modification time of its source,
+/// unless the source is so new that it may change again within the same tick.
 fn copy_file(
     from: &Path,
     directory: &Path,
@@ -262,8 +238,7 @@ fn copy_file(
     Ok(())
 }
 
-/// Returns `path` without trailing slashes and dots, or an error if it contains components other
-/// than names.
+/// Returns `path` without dots, or an error if it has components other than names.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

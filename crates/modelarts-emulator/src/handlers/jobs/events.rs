@@ -1,12 +1,22 @@
-//! ListTrainingJobEvents: its query and its response.
+//! Events of a job: the query and the response of ListTrainingJobEvents, and reported events.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, query::decode},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        query::decode,
+        response::{ApiResponse, Reply},
+    },
     catalog::quirks::EventsOffset,
     clock::timestamp::Timestamp,
-    job::{event::Event, view},
+    handlers::{call::ApiCall, jobs::logs},
+    job::{
+        event::{Event, EventKind, Level, Source},
+        view,
+    },
 };
 
 const DEFAULT_LIMIT: usize = 50;
@@ -82,9 +92,8 @@ impl EventQuery {
         Some(read)
     }
 
-    /// Returns the response for all events of a job, in the order in which they were recorded.
-    /// Times are compared in whole seconds, the precision of responses. `text` returns the text of
-    /// an event.
+    /// `events` are in the order of their recording. Times are compared in whole seconds, the
+    /// precision of responses.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let matching = events.iter().filter(|event| self.matches(event, &text));
         let mut matching: Vec<&Event> = matching.collect();
@@ -118,4 +127,30 @@ impl EventQuery {
             && is_asked(&self.source, source)
             && self.pattern.as_ref().is_none_or(|part| text(event).contains(part))
     }
+}
+
+/// The only documented kind of report (SOURCES S, P).
+const TRAINING_EVENT: &str = "training-event";
+/// Maximum number of characters of a type: the emulator's own, without a source (SOURCES S, P).
+const MAX_TYPE_LENGTH: usize = 256;
+
+/// Adds a reported event. The text is the emulator's own; the guide has none (SOURCES F1).
+pub(crate) fn report(call: &ApiCall<'_>) -> Reply {
+    let kind = call.id("report_type");
+    if kind != TRAINING_EVENT {
+        return Err(ApiError::invalid_parameter(format!("report_type must be {TRAINING_EVENT}")));
+    }
+    let body = call.json()?;
+    let event = JsonField::root(&body).get("type")?;
+    let event = event.map(|field| field.text_up_to(MAX_TYPE_LENGTH)).transpose()?;
+    let event = event.filter(|event| !event.is_empty()).unwrap_or(kind);
+    let task = logs::worker(call)?.task();
+    let now = call.now();
+    let reported = EventKind::Given {
+        message: format!("[{task}] {event}"),
+        level: Level::Info,
+        source: Source::Task,
+    };
+    call.update(|job| job.note(reported, now))?;
+    Ok(ApiResponse::empty(StatusCode::OK))
 }

@@ -1,29 +1,26 @@
-//! Task containers saved as images. The emulator has no image registry: an image is a record whose
-//! status depends on the time since the request.
+//! Task containers saved as images: records whose status depends on the time since the request.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    clock::timestamp::Timestamp,
-    handlers::{
-        call::{ApiCall, ApiResult, ok},
-        jobs::logs,
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
     },
+    clock::timestamp::Timestamp,
+    handlers::{call::ApiCall, jobs::logs},
     job::{Job, SavedImage, state::JobState},
 };
 
-/// Maximum number of characters of an image name.
 const MAX_NAME: usize = 512;
-/// Maximum number of characters of an image tag.
 const MAX_TAG: usize = 64;
 
 /// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// Returns the status of an image at `now`. The operation fails if the container ends before the
-/// image is saved. Times are compared in whole seconds, because running records have no fractions.
+/// The operation fails if the container ends before the image is saved, in whole seconds.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.settings.timing.saving_image);
     let end = job.history.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -37,8 +34,7 @@ fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> 
 }
 
 fn render(image: &SavedImage, status: &str) -> Value {
-    // The message for `ACTIVE` was observed on the service (SOURCES K). The messages for the other
-    // states are not known.
+    // The message for `ACTIVE` was observed on the service (SOURCES K).
     let message = match status {
         "ACTIVE" => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
         _ => "",
@@ -57,8 +53,7 @@ fn render(image: &SavedImage, status: &str) -> Value {
 /// Character class: its name in error messages, and a function that returns true for its members.
 type Letters = (&'static str, fn(&u8) -> bool);
 
-/// Reads a member of 1 to `most` characters. It may contain `letters`, digits, hyphens, underscores
-/// and dots.
+/// Reads a member of 1 to `most` `letters`, digits, hyphens, underscores and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
@@ -74,9 +69,8 @@ fn read_word<'a>(
     Ok(text)
 }
 
-/// Saves a running job as an image. `runtime_type` is not required, because the service saved a job
-/// without it (openapi/SOURCES.md, D-116).
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+/// Saves a running job as an image; `runtime_type` is optional (openapi/SOURCES.md, D-116).
+pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     call.read(|_| ())?;
     let body = call.json()?;
     let body = JsonField::root(&body);
@@ -115,8 +109,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-/// Returns the last saved image of the task's container.
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     let now = call.now();
     let shown = call.read(|job| {
         let image = job.history.images.get(call.id("task_id"))?;

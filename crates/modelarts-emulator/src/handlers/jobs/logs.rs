@@ -6,8 +6,11 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
-    handlers::call::{ApiCall, ApiResult, bad_param, ok},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, Reply, ok},
+    },
+    handlers::call::{ApiCall, bad_param},
     job::{request::LogExport, worker::Worker},
     logs::{index::page, lines::LineQuery},
     runner::worker_files::LogTail,
@@ -18,7 +21,6 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Returns the worker that the path identifies.
 pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
@@ -28,7 +30,6 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     })
 }
 
-/// Rejects requests for a log whose retention has ended.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     match call.read(|job| job.history.ended)? {
@@ -39,7 +40,6 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     }
 }
 
-/// Returns the last `limit` bytes of the worker's log, or an error if its retention has ended.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,
@@ -54,13 +54,12 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// Returns the response for ModelArts.2776 and 2777, "not ready". Its status is 204, so it contains
-/// neither code nor message.
-fn not_ready() -> ApiResult {
+/// Response for ModelArts.2776 and 2777, whose status 204 has no body.
+fn not_ready() -> Reply {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn preview(call: &ApiCall<'_>) -> Reply {
     let Some(tail) = log_tail(call, worker(call)?, MAX_PREVIEW).await? else {
         return not_ready();
     };
@@ -79,7 +78,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Returns a link to a log that requires no signature and is valid for five minutes.
-pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn link(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     if log_tail(call, worker.clone(), 0).await?.is_none() {
         return Err(ApiError::of(2818, &[]));
@@ -90,10 +89,9 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
-/// Returns lines of a log before or after a base line, which is identified by its number. No
-/// document specifies a limit in bytes (SOURCES S). The emulator applies the limit of previews, so
-/// that a response may contain fewer lines than requested.
-pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
+/// Returns lines before or after a base line. No document has a limit in bytes (SOURCES S); with
+/// that of previews, a response may have fewer lines than requested.
+pub(crate) async fn lines(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;
     let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
@@ -119,7 +117,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn metrics(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     match call.state.work.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),

@@ -1,16 +1,10 @@
-//! Handlers of the operations on jobs, such as creation, lists, changes, stops and deletions.
-//!
-//! `search` reads the query of the list of jobs, and `events` that of the list of events.
-//! `trial_table` renders the tables of trials. The other modules handle the operations on tags,
-//! logs, metrics, images, reported events and trials.
+//! Creation, lists, changes, stops and deletions of jobs.
 
 pub(crate) mod events;
 pub(crate) mod images;
 pub(crate) mod logs;
-pub(crate) mod reports;
 pub(crate) mod search;
 pub(crate) mod tags;
-pub(crate) mod trial_table;
 pub(crate) mod trials;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -19,12 +13,16 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
     catalog::quirks::{DeleteActive, RepeatedStop, UnknownAction},
     execution::{finish, lifecycle},
     handlers::{
         algorithms,
-        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
+        call::{ApiCall, bad_param, with_ignored_fields},
         jobs::{events::EventQuery, search::JobSearch},
     },
     job::{
@@ -33,7 +31,7 @@ use crate::{
         request::JobRequest,
         stages,
         state::{JobState, StopReason},
-        view::{self, UserName},
+        view,
     },
     validation::{
         body_shape,
@@ -42,10 +40,9 @@ use crate::{
     },
 };
 
-/// Maximum number of jobs in a batch deletion.
 const MAX_BATCH: usize = 100;
 
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     if !call.user.authorized {
         return Err(ApiError::of(2785, &[]));
     }
@@ -60,27 +57,28 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.owner.user_id.clone_from(&call.user.id);
     job.owner.user_name.clone_from(&call.user.name);
     let ignored = ignored::ignored_header(&job.request.body);
-    let shown = view::job(&job, UserName::NotYet, now);
+    let mut shown = view::job(&job, now);
+    // Only later responses contain the name of the user.
+    shown["metadata"]["user_name"] = "".into();
     let quota = call.state.records.quotas.jobs(&call.user.project_id)?;
     lifecycle::submit(call.state, job, quota)?;
     with_ignored_fields(StatusCode::CREATED, shown, ignored)
 }
 
-pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list(call: &ApiCall<'_>) -> Reply {
     let now = call.now();
     let search = JobSearch::read(&call.json()?, &call.state.settings.quirks, now)?;
-    let render = |job: &Job| view::job(job, UserName::Known(&job.owner.user_name), now);
+    let render = |job: &Job| view::job(job, now);
     ok(search.response(&call.state.store, &call.user.project_id, render)?)
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     let now = call.now();
-    ok(call.read(|job| view::job(job, UserName::Known(&job.owner.user_name), now))?)
+    ok(call.read(|job| view::job(job, now))?)
 }
 
-/// Changes the description of a job at any time, and its priority while the job is queued. Other
-/// members are stored and returned, but have no other effect.
-pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
+/// Changes the description, and the priority of a queued job. Others are stored and returned.
+pub(crate) fn change(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     body_shape::check_against(&CHANGE, &body)?;
     let ignored = ignored::ignored_header_of(&CHANGE, &body, call.state.offer.strict)?;
@@ -127,7 +125,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Deletes a job asynchronously. An active job is stopped first (SOURCES D-156).
-pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn delete(call: &ApiCall<'_>) -> Reply {
     let active = call.read(|job| !job.state.is_final())?;
     if active && call.state.settings.quirks.delete_active == DeleteActive::Refuses {
         return Err(ApiError::invalid_parameter(
@@ -156,9 +154,8 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// Deletes all of the jobs or none. The first job that does not exist, or whose workspace differs
-/// from that of the jobs before it, determines the error.
-pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
+/// Deletes all jobs or none. The first unknown job, or other workspace, determines the error.
+pub(crate) fn batch_delete(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
     let items = jobs.items()?;
@@ -182,7 +179,7 @@ pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
-pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn stop(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let action = JsonField::root(&body).required("action_type")?.text()?;
     call.read(|_| ())?;
@@ -211,12 +208,12 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
             job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::ByUser);
         }
-        Ok(view::job(job, UserName::Known(&job.owner.user_name), now))
+        Ok(view::job(job, now))
     })??;
     Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
 }
 
-pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn events(call: &ApiCall<'_>) -> Reply {
     let query = EventQuery::read(call.query, call.state.settings.quirks.events_offset)?;
     call.read(|_| ())?;
     let events = call.state.store.events(call.job_id())?;
@@ -225,7 +222,7 @@ pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Lists the tasks of a job, as a JSON array without an envelope.
-pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn tasks(call: &ApiCall<'_>) -> Reply {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {
         (1..=job.history.schedule_count)
@@ -237,16 +234,15 @@ pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     ok(Value::Array(rows))
 }
 
-pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list_stages(call: &ApiCall<'_>) -> Reply {
     let id = call.job_id();
     call.read(|_| ())?;
     ok(stages::render(id, &call.state.store.events(id)?))
 }
 
-/// Returns the planned ranks of the workers in the network. The service plans ranks only in pools
-/// of Ascend 910 nodes, which the emulator does not have. For all other jobs, the status is
-/// `failed` and the ranks are in the default order.
-pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
+/// Returns the planned ranks of the workers: the default order with the status `failed`, because
+/// only pools of Ascend 910 nodes, which the emulator does not have, are planned.
+pub(crate) fn route_plan(call: &ApiCall<'_>) -> Reply {
     let ranks: Vec<String> = call.read(|job| {
         let workers = job.tasks().zip(0..);
         workers.map(|(_, rank)| format!("{rank}-{rank}")).collect()
@@ -258,7 +254,7 @@ pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-pub(crate) fn check_name(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn check_name(call: &ApiCall<'_>) -> Reply {
     let name = call.param("job_name")?.unwrap_or_default();
     if !is_name(&name) {
         return Err(bad_param("job_name"));

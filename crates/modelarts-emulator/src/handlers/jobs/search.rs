@@ -28,11 +28,9 @@ const MAX_HOSTS: usize = 10;
 /// Maximum time span of a search by tags or hosts, in milliseconds: 31 days.
 const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
-/// Validated request of ListTrainingJobs.
 #[derive(Debug)]
 pub(super) struct JobSearch {
     selection: Selection,
-    /// Addresses in `host_ips`.
     addresses: Vec<IpAddr>,
     workspace_id: String,
     limit: i64,
@@ -42,8 +40,7 @@ pub(super) struct JobSearch {
     count: JobsCount,
 }
 
-/// Returns the filter key of the reference with this name (SOURCES O), or `None` if it is unknown
-/// or its values are not strings.
+/// Returns the filter key of this name (SOURCES O), if its values are strings.
 fn text_key(text: &str) -> Option<Key> {
     Some(match text {
         "id" => Key::Id,
@@ -58,7 +55,6 @@ fn text_key(text: &str) -> Option<Key> {
 }
 
 impl JobSearch {
-    /// Reads a search from the body of a request.
     pub(crate) fn read(body: &Value, quirks: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
         let body = JsonField::root(body);
         refuse_nulls(&body)?;
@@ -74,7 +70,7 @@ impl JobSearch {
             }
         };
         if !matches!(body.text_of("sort_by")?, None | Some("create_time")) {
-            return Err(ApiError::sorting());
+            return Err(ApiError::of(2790, &[]));
         }
         let ascending = match body.text_of("order")? {
             None | Some("desc") => false,
@@ -119,7 +115,6 @@ impl JobSearch {
         })
     }
 
-    /// Returns the response for the jobs of a project.
     pub(crate) fn response(
         &self,
         store: &JobStore,
@@ -163,8 +158,7 @@ impl JobSearch {
     }
 }
 
-/// Rejects null in each member of a search and of its tags, because the OpenAPI description does
-/// not declare them nullable. Filters may omit members that the description declares as required.
+/// Rejects null in members that the OpenAPI description does not declare as nullable.
 fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
@@ -176,8 +170,7 @@ fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Reads `tags`. A key must not occur twice. A tag without values, or with a single empty value,
-/// matches any value.
+/// A tag without values, or with a single empty value, matches any value.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in tag_filters(body)? {
@@ -193,7 +186,6 @@ fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     Ok(read)
 }
 
-/// Reads `host_ips`.
 fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     let given = body.items_of("host_ips")?;
     if given.len() > MAX_HOSTS {
@@ -206,8 +198,7 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     given.iter().map(read).collect()
 }
 
-/// Limits a search by tags or hosts to a time span of 31 days: that of the filter `create_time`, or
-/// the last 31 days. Returns an error if the time span of the filter is longer.
+/// Limits a search by tags or hosts to 31 days: those of `create_time`, or the last ones.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
     match (selection.from, selection.to) {
         (None, to) => {
@@ -236,7 +227,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     }
     let key = text_key(name);
     if key.is_none() && name != "create_time" {
-        return Err(ApiError::filter_key(name));
+        return Err(ApiError::of(2807, &[name]));
     }
     // The default is from the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
@@ -246,7 +237,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
         None => operator == "between",
     };
     if !known {
-        return Err(ApiError::filter_operator(operator));
+        return Err(ApiError::of(2808, &[operator]));
     }
     let values = filter.items_of("value")?;
     let values = values.iter().map(|value| value.text().map(str::to_owned));
@@ -279,7 +270,6 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
 const UNDOCUMENTED_KEYS: [&str; 4] =
     ["algorithm_id", "pool_id", "priority", "training_experiment_id"];
 
-/// Rejects a filter with an undocumented key, unless its values are blank.
 fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
     for value in filter.items_of("value")? {
         if !value.text()?.is_empty() {
@@ -289,7 +279,6 @@ fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Limits the time span of a search to the values of the filter `create_time`.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| match text.as_str() {
         "" => Ok(None),

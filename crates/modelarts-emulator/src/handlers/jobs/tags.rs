@@ -6,16 +6,19 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    handlers::call::{ApiCall, ApiResult, ok},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
+    handlers::call::ApiCall,
     store::tags::TagQuery,
 };
 
 /// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
-/// Reads the `tags` of a body. Keys have 1 to 128 characters; `values` reads the other members of a
-/// tag.
+/// Reads the `tags` of a body. `values` reads the other members of a tag.
 fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
@@ -43,7 +46,7 @@ fn render_tags(tags: &BTreeMap<String, String>) -> Value {
 }
 
 /// Adds tags to a job, or replaces the values of existing keys. Responds with 204, without a body.
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
     let keys: BTreeSet<&str> = given.iter().map(|(key, _)| *key).collect();
@@ -59,7 +62,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn delete(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 0, |tag| tag.text_of("value"))?;
     call.update(|job| {
@@ -73,12 +76,12 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     ok(json!({"tags": call.read(|job| render_tags(&job.settings.tags))?}))
 }
 
 /// Lists all tag keys of a project with all their values. `limit` and `offset` count keys.
-pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list(call: &ApiCall<'_>) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let store = &call.state.store;
@@ -87,7 +90,6 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": rows.collect::<Value>()}))
 }
 
-/// Reads the `tags` of a search.
 pub(super) fn tag_filters<'a>(
     root: &JsonField<'a>,
 ) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
@@ -100,9 +102,8 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Searches jobs by tags, and returns the jobs or only their number. A job must have all keys, each
-/// with one of the values specified for it. A key without values matches any value.
-pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
+/// Searches jobs that have all keys, each with one of its values; without values, with any.
+pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let body = call.json()?;

@@ -3,43 +3,28 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::{OsStr, OsString},
-    fmt,
     hash::{DefaultHasher, Hash, Hasher},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 
 use crate::{
+    accounts::User,
     catalog::flavors,
     files::container_path::{ContainerPath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
     job::{channel::Access, request::JobRequest, roles::role_variable, worker::Worker},
     runner::process::{process_table::RUN_VARIABLE, view::Stage},
 };
 
-/// OBS over HTTP, as jobs use it.
 #[derive(Debug)]
 pub(crate) struct ObsEndpoint {
     pub(crate) url: String,
     pub(crate) region: &'static str,
-    /// Keys of the users, by the id of the user.
-    pub(crate) keys: HashMap<String, ObsKeys>,
+    /// Users whose jobs get their keys, by the id of the user.
+    pub(crate) users: HashMap<String, User>,
 }
 
-/// Access key of a user, with its secret key and, if it is temporary, its security token.
-pub(crate) struct ObsKeys {
-    pub(crate) access_key: String,
-    pub(crate) secret_key: String,
-    pub(crate) security_token: Option<String>,
-}
-
-impl fmt::Debug for ObsKeys {
-    /// Writes the access key only.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ObsKeys").field("access_key", &self.access_key).finish_non_exhaustive()
-    }
-}
-
-/// What the environment of a worker contains beside the facts of its job.
+/// Part of a worker's environment that its node determines.
 #[derive(Debug, Default)]
 pub(crate) struct HostEnvironment {
     /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
@@ -50,15 +35,9 @@ pub(crate) struct HostEnvironment {
     pub(crate) devices: Vec<(String, String)>,
 }
 
-/// Returns the complete environment of a worker. No variables are inherited from the emulator.
-///
-/// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
-/// G), variables that a process on this machine requires (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
-/// variables of devices, channels passed as variables, and the job's own variables. The last
-/// variable is `run`, by which the emulator recognises the job's processes. Presets for networks
-/// and libraries that the emulator does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the
-/// emulator serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install
-/// packages into the last of them.
+/// Returns the complete environment: presets of the service (SOURCES G), then variables of this
+/// machine, of devices, of channels, of the job, and the mark `run`; later ones take precedence.
+/// Python must search `packages`; pip installs into the last of them.
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
@@ -112,13 +91,13 @@ pub(super) fn variables(
     set("PYTHONPATH", job_dir);
     if let Some(obs) = &host.obs {
         set("S3_ENDPOINT", text(&obs.url));
-        if let Some(keys) = obs.keys.get(&worker.user_id) {
+        if let Some(user) = obs.users.get(&worker.user_id) {
             set("AWS_ENDPOINT_URL_S3", text(&obs.url));
             set("AWS_REGION", text(obs.region));
             set("AWS_DEFAULT_REGION", text(obs.region));
-            set("AWS_ACCESS_KEY_ID", text(&keys.access_key));
-            set("AWS_SECRET_ACCESS_KEY", text(&keys.secret_key));
-            if let Some(token) = &keys.security_token {
+            set("AWS_ACCESS_KEY_ID", text(&user.access_key));
+            set("AWS_SECRET_ACCESS_KEY", text(&user.secret_key));
+            if let Some(token) = &user.security_token {
                 set("AWS_SESSION_TOKEN", text(token));
             }
         }
@@ -127,11 +106,9 @@ pub(super) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", stage.root.join("tmp").into_os_string());
     set("PATH", search_path(interpreters, &stage.root));
-    // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
-    // code runs.
+    // Not a preset of the service. With it, Python writes log lines while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
-    // The files of the user's Python belong to this machine, which a view shows read-only. Pip then
-    // installs packages in the home directory, which some distributions permit only on request.
+    // A view shows Python read-only; some distributions permit the home directory on request.
     if stage.is_container() {
         set("PIP_BREAK_SYSTEM_PACKAGES", text("1"));
     }
@@ -172,8 +149,7 @@ const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_CUSTOM_METRICS_EXPORTER_MAOS_AGENT_ON", "true"),
 ];
 
-/// Returns the host names or addresses of all workers of the job, by role. As with Volcano, each
-/// worker receives those of all roles.
+/// Returns the hosts of all workers, by role. As with Volcano, each worker receives all.
 fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for other in Worker::all(&worker.job_id, &worker.job) {
@@ -183,8 +159,7 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// Returns the search path: the directories of the interpreters, that of programs that a job
-/// installs, then the directories of the system.
+/// The interpreters and the programs of the job come before those of the system.
 fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     let mut path = OsString::new();
     for directory in interpreters.iter().filter_map(|python| python.parent()) {
@@ -196,8 +171,7 @@ fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     path
 }
 
-/// Returns the command-line arguments, each as a name and a value: the hyper-parameters, then the
-/// local directories of the channels. `root` is the directory of container paths.
+/// Returns the hyper-parameters, and the directories of the channels below `root`.
 fn arguments(request: &JobRequest, root: &Path) -> Vec<(String, OsString)> {
     let parameters = request.parameters.iter();
     let parameters =
@@ -219,12 +193,9 @@ pub(super) fn boot_file_arguments(request: &JobRequest, root: &Path) -> Vec<OsSt
     words.collect()
 }
 
-/// Returns the text of the shell for a command of a job: the service appends ` --name=value` for
-/// each argument to the text of the command (SOURCES D-133). Values are quoted where the shell
-/// requires it, which no run on the service has shown.
-///
-/// The order of the arguments was not that of the request. Here it depends on the ID of the job, so
-/// that no code can rely on an order.
+/// Returns the command with ` --name=value` for each argument, as on the service (SOURCES D-133),
+/// in quotes where the shell needs them. The order depends on the ID of the job, not on the
+/// request.
 pub(super) fn command_text(command: &str, worker: &Worker, root: &Path) -> OsString {
     let mut arguments = arguments(&worker.request, root);
     arguments.sort_by_cached_key(|(name, _)| {
@@ -242,7 +213,6 @@ pub(super) fn command_text(command: &str, worker: &Worker, root: &Path) -> OsStr
     OsString::from_vec(text)
 }
 
-/// Returns a word for a shell, in quotes if it needs them.
 fn quoted(word: &[u8]) -> Vec<u8> {
     if word.is_empty() {
         return Vec::new();

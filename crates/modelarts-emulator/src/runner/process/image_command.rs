@@ -4,10 +4,8 @@ use std::{ffi::OsString, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-/// Command that runs another command in an image, such as `apptainer exec {image} {command}`. Its
-/// words are separated by spaces and are never read by a shell. It can show the image the
-/// directories of the worker: `--bind {home}:/home/ma-user --bind {cache}:/cache --bind
-/// {hosts}:/etc/hosts`.
+/// Command that runs another one in an image, such as `apptainer exec {image} {command}`. No shell
+/// reads its words. `--bind {home}:/home/ma-user` shows a directory of the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct ImageCommand(String);
@@ -16,8 +14,7 @@ pub(crate) struct ImageCommand(String);
 const IMAGE: &str = "{image}";
 /// Placeholder of the command, which is a word of its own.
 const COMMAND: &str = "{command}";
-/// Placeholders of the home directory of a worker, its scratch directory, and its table of host
-/// names.
+/// Placeholders of a worker's home directory, scratch directory and table of host names.
 const PLACES: [&str; 3] = ["{home}", "{cache}", "{hosts}"];
 
 impl TryFrom<String> for ImageCommand {
@@ -43,11 +40,7 @@ impl From<ImageCommand> for String {
 }
 
 impl ImageCommand {
-    /// Returns the program and the arguments that run `program` with `arguments` in `image`.
-    /// `worker` is the directory of the worker.
-    ///
-    /// # Errors
-    /// If the name of the image could be read as an option.
+    /// `worker` is the directory of the worker. Fails if the image could be read as an option.
     pub(super) fn wrap(
         &self,
         image: &str,

@@ -14,14 +14,12 @@ use tokio::{net::unix::pipe, task::JoinHandle};
 
 use crate::runner::worker_files::append_capped;
 
-/// Maximum wait for the remaining output after all known processes have ended. Without `/proc`, a
-/// process that has left its group may keep the pipe open.
+/// Maximum wait for the remaining output. Without `/proc`, a process may keep the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
 const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
-/// Reader of the pipe to which the processes of a worker write their output.
 #[derive(Clone, Debug)]
 pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
@@ -35,13 +33,11 @@ struct PumpState {
 #[derive(Debug)]
 struct Logs {
     files: Vec<(File, bool)>,
-    /// Maximum size in bytes of a log.
     cap: u64,
 }
 
 impl Pump {
-    /// Creates a pump that writes to `logs`, and returns it with the write end of the pipe for the
-    /// processes.
+    /// Returns the pump with the write end of its pipe.
     pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
@@ -99,9 +95,8 @@ impl Logs {
     }
 }
 
-/// Reads the bytes that are in a pipe at the time of the call. Bytes written during the call are
-/// not read, because a process that writes continuously would otherwise keep the reader busy
-/// indefinitely.
+/// Reads the bytes that are in a pipe now, so that a process that writes continuously does not keep
+/// the reader busy.
 fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];

@@ -1,12 +1,4 @@
 //! Runner that starts each worker as a process group on this machine.
-//!
-//! [`environment`] builds the environment variables and arguments of a process. [`python`] finds
-//! the interpreter and installs packages. [`staging`] has the directories that its programs
-//! see. [`start_gate`] delays the code until [`orphans`] has recorded its process group. [`run`]
-//! waits for the end of a run, and [`log_pump`] copies its output. [`process_table`] finds and ends
-//! the processes of a run, including those that have left its process group. The [`watchdog`] ends
-//! the processes of jobs after the emulator has ended. [`view`] shows the code the paths and names
-//! of the service, and [`moxing`] its library for OBS.
 
 pub(crate) mod environment;
 pub(crate) mod image_command;
@@ -46,6 +38,7 @@ use crate::{
     job::{request::Start, worker::Worker},
     metrics::usage::{Meter, Usage},
     runner::{
+        launcher::Run,
         launcher::{Launcher, Step},
         process::{
             environment::HostEnvironment,
@@ -53,14 +46,12 @@ use crate::{
             log_pump::Pump,
             python::{Python, python3},
             run::{ActiveRuns, FailedStart, ProcessRun, Started},
-            view::{HOSTS, Sight, Stage, ViewStatus, host_table},
+            view::{HOSTS, RUN_OPTIONS, Sight, Stage, ViewStatus, host_table},
         },
-        run::Run,
         worker_files::WorkerFiles,
     },
 };
 
-/// Runner that executes the workers of all jobs as processes.
 #[derive(Debug)]
 pub(crate) struct ProcessRunner {
     files: WorkerFiles,
@@ -74,7 +65,6 @@ const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model o
     the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; \
     exit 1";
 
-/// Settings of the process runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
@@ -86,7 +76,6 @@ pub(crate) struct Settings {
     pub(crate) package: PathBuf,
     /// Command by which code runs in an image; `None` if this machine's files replace the image.
     pub(crate) image: Option<ImageCommand>,
-    /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
     /// Minimum free disk space for a successful pre-check, in bytes.
     pub(crate) least_disk: u64,
@@ -96,8 +85,7 @@ pub(crate) struct Settings {
 }
 
 impl ProcessRunner {
-    /// Creates the runner, and ends the processes that an earlier one has recorded in `records` or
-    /// started in a directory below `jobs`.
+    /// Ends the processes of an earlier runner: those in `records`, or started below `jobs`.
     pub(crate) fn new(
         files: WorkerFiles,
         jobs: &Path,
@@ -127,22 +115,7 @@ impl ProcessRunner {
         Ok(())
     }
 
-    fn requirements(&self, worker: &Worker) -> Vec<String> {
-        // The packages of an image are those that it contains.
-        if self.image_command(worker).is_some() {
-            return Vec::new();
-        }
-        let Ok(directory) = self.files.directory(worker) else {
-            return Vec::new();
-        };
-        let code = worker.request.code_copy().host_path(directory.root());
-        let mut names = vec!["pip-requirements.txt", "requirements.txt"];
-        names.retain(|name| code.join(name).is_file());
-        names.into_iter().map(str::to_owned).collect()
-    }
-
-    /// Installs packages for a worker, and writes the output of pip or the error to the worker's
-    /// log.
+    /// Writes the output of pip or the error to the worker's log.
     async fn install(
         &self,
         worker: &Worker,
@@ -205,8 +178,7 @@ impl ProcessRunner {
         Box::new(FailedStart)
     }
 
-    /// Creates the directories of a worker and starts its process group. Standard output and
-    /// standard error share the log.
+    /// Starts the process group of a worker, whose output and errors share the log.
     async fn spawn(
         &self,
         worker: &Worker,
@@ -237,8 +209,7 @@ impl ProcessRunner {
         let python = interpreters.first().copied();
         let (program, arguments) = self.command(worker, &directory, &stage, python)?;
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // The pump starts before the process, so that no step can fail once the process has
-        // started.
+        // No step may fail once the process has started.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
@@ -248,7 +219,7 @@ impl ProcessRunner {
             environment::variables(worker, &stage, &interpreters, packages, host, &run.variable);
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
-            .run_command(words, &home.host_path(&stage.root))
+            .command(&RUN_OPTIONS, words, &home.host_path(&stage.root))
             .env_clear()
             .envs(&variables)
             .stdin(Stdio::from(go))
@@ -277,7 +248,6 @@ impl ProcessRunner {
         Ok(run)
     }
 
-    /// Returns the program of a worker and its arguments.
     fn command(
         &self,
         worker: &Worker,
@@ -322,13 +292,6 @@ impl ProcessRunner {
         let image = self.settings.image.as_ref();
         image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
-
-    async fn usage(&self, worker: &Worker) -> Option<Usage> {
-        let leader = self.runs.find(worker)?.leader?;
-        let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
-        let meter = Arc::clone(&self.meter);
-        spawn_blocking(move || meter.measure(leader)).await.ok()?
-    }
 }
 
 impl Launcher for ProcessRunner {
@@ -363,7 +326,19 @@ impl Launcher for ProcessRunner {
     }
 
     fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>> {
-        Box::pin(async move { Self::requirements(&self, &worker) })
+        Box::pin(async move {
+            // The packages of an image are those that it contains.
+            if self.image_command(&worker).is_some() {
+                return Vec::new();
+            }
+            let Ok(directory) = self.files.directory(&worker) else {
+                return Vec::new();
+            };
+            let code = worker.request.code_copy().host_path(directory.root());
+            let mut names = vec!["pip-requirements.txt", "requirements.txt"];
+            names.retain(|name| code.join(name).is_file());
+            names.into_iter().map(str::to_owned).collect()
+        })
     }
 
     fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
@@ -371,7 +346,12 @@ impl Launcher for ProcessRunner {
     }
 
     fn usage(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Option<Usage>> {
-        Box::pin(async move { Self::usage(&self, &worker).await })
+        Box::pin(async move {
+            let leader = self.runs.find(&worker)?.leader?;
+            let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
+            let meter = Arc::clone(&self.meter);
+            spawn_blocking(move || meter.measure(leader)).await.ok()?
+        })
     }
 
     fn kill_all(&self) {
@@ -379,6 +359,5 @@ impl Launcher for ProcessRunner {
     }
 }
 
-/// Last part of a run's name for a package installation. For a trial, this part is the name of the
-/// trial.
+/// Last part of the mark of an installation, where that of a trial has its name.
 const INSTALLATION_PART: &str = "packages";

@@ -11,15 +11,13 @@ use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOpti
 
 use crate::files::confined_dir::ConfinedDir;
 
-/// File name of the wheel without its tags. A hyphen separates the parts of a file name, so the
-/// version has none here.
+/// File name of the wheel without its tags. The version has no hyphen, which separates the parts.
 macro_rules! stem {
     () => {
         "moxing_framework-2.5.0+modelarts.emulator"
     };
 }
-/// File name of the wheel. Code that installs MoXing finds it by `moxing_framework-*.whl`. Pip
-/// requires that this is also the name of the distribution, which is on no index.
+/// Code finds it by `moxing_framework-*.whl`. Pip requires it as the name of the distribution.
 pub(super) const WHEEL: &str = concat!(stem!(), "-py3-none-any.whl");
 
 const METADATA: &str = "Metadata-Version: 2.1
@@ -40,7 +38,6 @@ macro_rules! sources {
         [$(($path, include_str!(concat!("../../../moxing/", $path)))),*]
     };
 }
-/// Modules, each with its path in the wheel.
 const SOURCES: [(&str, &str); 13] = sources![
     "moxing/__init__.py"
     "moxing/_missing.py"
@@ -65,7 +62,6 @@ pub(super) fn write_wheel(directory: &Path) -> io::Result<()> {
     ConfinedDir::create(directory)?.write(Path::new(WHEEL), content()?)
 }
 
-/// Returns the content of the wheel.
 fn content() -> io::Result<&'static [u8]> {
     static CONTENT: OnceLock<ZipResult<Vec<u8>>> = OnceLock::new();
     match CONTENT.get_or_init(build) {

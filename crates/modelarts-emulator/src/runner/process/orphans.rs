@@ -1,11 +1,5 @@
-//! Record of the process groups of an emulator. The next emulator with the same data directory
-//! kills the recorded groups that still exist.
-//!
-//! Each process group is recorded as a file in the directory `running`, before its code starts. The
-//! name of the file is the number of the group. The content is the start time of the group leader,
-//! which distinguishes the group from a later one with the same number. [`ProcessTable`] finds
-//! processes without a record: those that have left their group, and those of package
-//! installations.
+//! Record of the process groups of an emulator, which the next one kills: a file for each, whose
+//! content is the start time of the leader, to distinguish a later group with the same number.
 
 use std::{
     fs, io,
@@ -19,7 +13,6 @@ use crate::{
     runner::process::process_table::{ProcessTable, Stat},
 };
 
-/// Directory of the records of process groups.
 #[derive(Debug)]
 pub(super) struct OrphanRecord(PathBuf);
 
@@ -46,7 +39,6 @@ impl OrphanRecord {
         Ok(Self(directory))
     }
 
-    /// Records a process group.
     pub(super) fn add(&self, group: Pid) {
         let start_time = started(group).unwrap_or_default();
         if let Err(error) = fs::write(self.path(group), start_time) {
@@ -54,7 +46,6 @@ impl OrphanRecord {
         }
     }
 
-    /// Removes the record of a group that has ended.
     pub(super) fn remove(&self, group: Pid) {
         // A reset of the emulator may have removed the directory.
         let _ = fs::remove_file(self.path(group));
@@ -95,8 +86,7 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Starts a process with the mark of a job of an earlier emulator on `data_dir`: in its
-    /// environment, or as a limit.
+    /// Starts a process of an earlier emulator, marked in its environment or as a limit.
     fn sleeping(data_dir: &Path, by_limit: bool) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
         let mark = ProcessTable::new(&data_dir.join("jobs")).run_mark(&worker, None);

@@ -1,14 +1,8 @@
-//! Processes of this machine, assigned to the runs of jobs.
+//! Processes of this machine, assigned to the runs of jobs by their process group or by a mark that
+//! children inherit: a variable, which finds a process that has left the group, and on Linux a
+//! limit of thousands of years on real-time computing, which finds one with another environment.
 //!
-//! A process belongs to a run if it is in the process group of the run, or if it has the mark of
-//! the run, which child processes inherit: a variable in its environment and, on Linux, a limit on
-//! real-time computing. A process that has left the group, by `setsid` or as a daemon, is found by
-//! the variable. A process that has also replaced its environment is found by the limit. No process
-//! is affected by the limit, which is thousands of years, and only a process with the rights of
-//! root can raise it.
-//!
-//! Groups and marks are read from `/proc`. On systems without `/proc`, such as macOS, processes
-//! that have left their group are not found.
+//! Without `/proc`, as on macOS, processes that have left their group are not found.
 
 use std::{
     ffi::OsString,
@@ -26,9 +20,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 use sha2::{Digest, Sha256};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-/// Name of the environment variable that identifies a run. Its value consists of the emulator's
-/// instance name, a colon, and the directory of the worker, followed by the name of a trial, or by
-/// `packages` for an installation.
+/// Its value is the instance of the emulator, a colon, and the directory of the worker, with the
+/// name of a trial or `packages` for an installation.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
 /// Number of limits of one emulator, and of all emulators on one directory.
@@ -36,7 +29,6 @@ const LIMITS: (u64, u64) = (1_000_000, 10_000_000_000);
 /// First bytes of the line of the limit in `/proc/<id>/limits`.
 const LIMIT_LINE: &str = "Max realtime timeout";
 
-/// Mark of the processes of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunMark {
     /// Value of [`RUN_VARIABLE`].
@@ -61,16 +53,13 @@ impl RunMark {
     }
 }
 
-/// Minimum time between two scans for the same run. Scans are necessary because the operating
-/// system does not report the end of a process that is not a child of the emulator.
+/// Minimum time between scans for a run, as the end of a process that is no child is not reported.
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// Maximum wait for a process after SIGKILL. A process that survives the signal hangs in the
-/// kernel.
+/// Maximum wait after SIGKILL. A process that survives it hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of scans for processes that start new processes while they are being ended.
 const MAX_SCANS: u32 = 100;
 
-/// Live process on this machine.
 #[derive(Debug)]
 struct Process {
     id: Pid,
@@ -81,7 +70,6 @@ struct Process {
     limit: Option<u64>,
 }
 
-/// Snapshot of the live processes.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     number: u64,
@@ -116,21 +104,17 @@ impl Scan {
     }
 }
 
-/// Reader of the process table, shared by all runs of one emulator.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
     /// Instance name of this emulator, random at each start. It ensures that the clean-up after a
     /// killed emulator does not affect the jobs of the next emulator on the same directory.
     instance: String,
-    /// Directory that contains the directories of all jobs.
     jobs: PathBuf,
     /// Start of this emulator, in clock ticks. Processes of its jobs started no earlier.
     since: u64,
     /// First limit of all emulators on the directory, and of this one.
     limits: (u64, u64),
-    /// Number of marks created so far.
     marks: AtomicU64,
-    /// Number of scans started so far.
     begun: AtomicU64,
     latest: Mutex<Arc<Scan>>,
 }
@@ -157,8 +141,7 @@ impl ProcessTable {
         })
     }
 
-    /// Returns a string that the environments of all processes of this emulator's jobs contain, and
-    /// those of no other processes, and a string at the start of a line of their limits.
+    /// Returns strings in the environments and limits of this emulator's jobs, and of no others.
     pub(super) fn mark(&self) -> (String, String) {
         let variable = format!("{RUN_VARIABLE}={}:", self.instance);
         let limit = format!("{LIMIT_LINE} *{}", self.limits.1 / LIMITS.0);
@@ -195,8 +178,7 @@ impl ProcessTable {
         Arc::clone(&latest)
     }
 
-    /// Waits until no process of the group is alive, apart from its leader if that is the first
-    /// process of a view.
+    /// With `has_init`, the leader is the first process of a view, which is not waited for.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid, has_init: bool) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
@@ -231,7 +213,6 @@ impl ProcessTable {
         }
     }
 
-    /// Ends all processes of earlier emulators on the same directory.
     pub(super) fn end_strays(&self) {
         for _ in 0..MAX_SCANS {
             let processes = processes(&self.jobs, self.limits.0, 0).unwrap_or_default();
@@ -257,8 +238,7 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// Returns the live processes that started at or after `since`, in clock ticks. `first_limit` is
-/// the first limit of the emulators on the directory `jobs`.
+/// `since` is in clock ticks. `first_limit` is the first limit of emulators on `jobs`.
 fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
@@ -269,8 +249,7 @@ fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> 
         };
         let Some(stat) = Stat::of(id) else { continue };
         has_proc = true;
-        // Zombies are ignored. A dead orphan remains a zombie until process 1 collects it, which
-        // may never happen in a container.
+        // Process 1 of a container may never collect a dead orphan.
         if matches!(stat.state, b'Z' | b'X') || stat.started < since {
             continue;
         }
@@ -304,7 +283,6 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     })
 }
 
-/// Fields of `/proc/<id>/stat`.
 #[derive(Debug)]
 pub(super) struct Stat {
     state: u8,
@@ -314,13 +292,11 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Reads the fields of a process; returns `None` if the process has ended or the system has no
-    /// `/proc`.
+    /// Returns `None` if the process has ended or the system has no `/proc`.
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
-        // The line has the form "pid (name) state ppid pgrp ...". The name may contain spaces and
-        // parentheses.
+        // "pid (name) state ppid pgrp ...", where the name may contain spaces and parentheses.
         let mut fields = stat.rsplit(')').next()?.split_whitespace();
         Some(Self {
             state: *fields.next()?.as_bytes().first()?,

@@ -20,16 +20,13 @@ use crate::{
     },
 };
 
-/// Interpreter `python3` of this machine.
 #[derive(Debug)]
 pub(crate) struct Python {
-    /// Real path of the interpreter. The `python3` of a version manager is a script that requires
-    /// the HOME of its user, which jobs do not have.
+    /// Real path. The `python3` of a version manager requires the HOME of its user.
     pub(crate) executable: PathBuf,
     /// Major and minor version, for example `3.11`.
     version: String,
-    /// True if the interpreter finds packages in the home directory of its user. An interpreter of
-    /// a virtual environment may not.
+    /// True if it finds packages in the home directory, which one of a virtual environment may not.
     has_user_packages: bool,
     /// Directories with the files of the interpreter.
     pub(super) prefixes: Vec<PathBuf>,
@@ -58,12 +55,9 @@ impl Python {
         })
     }
 
-    /// Makes the modules of a wheel, and packages that a job installs, available to the code of a
-    /// worker. `wheel` is a path as the code sees it.
-    ///
-    /// Code often sets PYTHONPATH, so a file in the home of the code names the wheel. Returns the
-    /// directory for packages if the interpreter does not read the home, so that variables must
-    /// name both. The home also gets a program `python`, which images have and some systems do not.
+    /// Makes a wheel and the packages of a job available by a file in the home, because code often
+    /// sets PYTHONPATH, and adds `python`. Returns the directory if variables must name the
+    /// packages.
     pub(super) fn add_packages(
         &self,
         worker: &ConfinedDir,
@@ -84,8 +78,7 @@ impl Python {
         Ok(None)
     }
 
-    /// Adds the packages of this interpreter to the virtual environment of a worker. One that is
-    /// made from another virtual environment has only the packages of the system.
+    /// A virtual environment made from another one has only the packages of the system.
     fn add_own_packages(&self, worker: &Path) -> io::Result<()> {
         let packages = format!("{VENV}/lib/python{}/site-packages", self.version);
         let lines: Vec<_> = self.packages.iter().map(|path| path.to_string_lossy()).collect();
@@ -113,13 +106,9 @@ pub(crate) async fn python3() -> Option<&'static Python> {
         .as_ref()
 }
 
-/// Installs the packages listed in `file` into the virtual environment of a worker, and returns the
-/// output of pip. `file` is a path as the code sees it. The virtual environment also provides the
-/// packages of python3. The processes have the mark `run_mark`.
-///
-/// When the future is dropped, or the process of the emulator ends, the process groups are killed.
-/// The caller ends processes that have left them. Pip does not retry, so that the installation
-/// fails quickly on a machine without a network.
+/// Installs the packages of `file`, a path as the code sees it, and returns the output of pip,
+/// which does not retry. When the future is dropped, the groups are killed; the caller ends the
+/// others.
 pub(crate) async fn install(
     python: &Python,
     worker: &Path,
@@ -152,8 +141,7 @@ const VENV: &str = "home/ma-user/.venv";
 /// Path of the interpreter in a virtual environment.
 const INTERPRETER: &str = "bin/python3";
 
-/// Returns the interpreter of the virtual environment of a worker, as the code sees it, if it
-/// exists.
+/// Returns the interpreter of the virtual environment, as the code sees it, if it exists.
 pub(super) fn installed(worker: &Path, stage: &Stage) -> Option<PathBuf> {
     let interpreter = Path::new(VENV).join(INTERPRETER);
     // The interpreter is a link to python3, which a view shows at its own path.
@@ -161,8 +149,7 @@ pub(super) fn installed(worker: &Path, stage: &Stage) -> Option<PathBuf> {
     exists.then(|| stage.root.join(interpreter))
 }
 
-/// Returns a command that does not inherit the emulator's environment. It runs in the directory of
-/// the file, so that the file can refer to local wheels.
+/// Runs in the directory of `file`, which may refer to local wheels, without an environment.
 fn isolated_command<'a>(
     stage: &Stage,
     words: impl IntoIterator<Item = &'a OsStr>,
@@ -171,7 +158,7 @@ fn isolated_command<'a>(
 ) -> Command {
     let directory = file.parent().unwrap_or(&stage.root);
     let words = words.into_iter().map(OsStr::to_owned);
-    let mut command = stage.command(words, directory);
+    let mut command = stage.command(&[], words, directory);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -187,8 +174,7 @@ fn isolated_command<'a>(
     command
 }
 
-/// Process group that is recorded in the watchdog. If this value is dropped before the leader of
-/// the group has ended, the group is killed.
+/// Recorded process group, which is killed if this is dropped before its leader has ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,
@@ -206,8 +192,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// Runs a command and returns its output. If the future is dropped, the command is killed with all
-/// processes that it has started.
+/// If the future is dropped, the command is killed with all that it has started.
 async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());

@@ -13,20 +13,19 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, task::JoinHandle};
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     job::worker::Worker,
     runner::{
+        launcher::{Exit, Run},
         process::{
             log_pump::Pump,
             orphans::OrphanRecord,
             process_table::{ProcessTable, RunMark},
             watchdog::Watchdog,
         },
-        run::{Exit, Run},
     },
 };
 
-/// Active runs of an emulator, and the records by which their processes are found and ended.
 #[derive(Debug)]
 pub(crate) struct ActiveRuns {
     pub(super) processes: Arc<ProcessTable>,
@@ -44,8 +43,7 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRuns {
-    /// Creates the record of runs, and ends the processes that an earlier emulator has recorded in
-    /// `records` or started in a directory below `jobs`.
+    /// Ends the processes of an earlier emulator: those in `records`, or started below `jobs`.
     pub(super) fn new(
         jobs: &Path,
         records: &Path,
@@ -60,13 +58,11 @@ impl ActiveRuns {
         }))
     }
 
-    /// Returns a copy of the active run of a worker. The caller can therefore use its pump without
-    /// the lock, because writing may take long.
+    /// Returns a copy, because the pump may write for a long time and is used without the lock.
     pub(super) fn find(&self, worker: &Worker) -> Option<ActiveRun> {
         self.runs.lock().get(&worker.log_name()).cloned()
     }
 
-    /// Copies all output that a worker has written so far to its log.
     pub(crate) fn drain_log(&self, worker: &Worker) {
         if let Some(run) = self.find(worker) {
             run.pump.drain();
@@ -90,8 +86,7 @@ impl ActiveRuns {
         let run = ActiveRun { pump: pump.clone(), leader: group };
         runs.runs.lock().insert(name.clone(), run);
         let records = Arc::clone(runs);
-        // The clean-up kills the processes that the leader has left, waits until they have ended,
-        // and reads their remaining output.
+        // Kills the processes that the leader has left, and reads their remaining output.
         let clean_up = async move {
             records.processes.end(group, &mark).await;
             if let Some(group) = group {
@@ -120,18 +115,15 @@ pub(super) struct Started {
     pub(super) has_init: bool,
 }
 
-/// Run whose group leader has been started.
 pub(super) struct ProcessRun {
     started: Started,
     processes: Arc<ProcessTable>,
     clean_up: Option<BoxFuture<'static, ()>>,
-    /// Task of the clean-up. It is separate because a caller may drop a wait for the run and wait
-    /// again.
+    /// Separate task, because a caller may drop a wait for the run and wait again.
     cleaning: Option<JoinHandle<()>>,
 }
 
 impl ProcessRun {
-    /// Waits for the leader of the group to end, and returns its exit code.
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         match self.started.child.wait().await {
@@ -208,7 +200,6 @@ impl Run for ProcessRun {
     }
 }
 
-/// Run that failed to start.
 pub(super) struct FailedStart;
 
 impl Run for FailedStart {

@@ -20,7 +20,6 @@ use crate::{
 };
 
 impl ProcessRunner {
-    /// Prepares the surroundings of the programs of a worker.
     pub(super) fn stage(
         &self,
         worker: &Worker,
@@ -59,7 +58,6 @@ impl ProcessRunner {
         }
     }
 
-    /// Returns the directory of this machine that a volume mounts.
     fn source(&self, volume: &Volume) -> io::Result<PathBuf> {
         match &volume.source {
             VolumeSource::Obs(path) => self.files.obs.directory(&path.relative()),

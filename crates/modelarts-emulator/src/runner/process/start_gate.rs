@@ -1,7 +1,5 @@
-//! Start of the code, delayed until its process group is recorded.
-//!
-//! A shell waits for a line of input, and then replaces itself with the code. If the emulator is
-//! killed before it writes the line, the pipe is closed and the shell exits.
+//! Start of the code once its process group is recorded: a shell waits for a line and then becomes
+//! the code. If the emulator is killed before, the pipe is closed and the shell exits.
 
 use std::{collections::BTreeMap, ffi::OsString};
 
@@ -11,10 +9,8 @@ pub(super) const GO: &[u8] = b"go\n";
 /// Variables that the shell sets itself, and `go`, in which it stores the line.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// Returns the words of a command that reads the line and then replaces itself with `program`. The
-/// environment of the program consists of exactly `variables`, which the command must have:
-/// variables that the shell sets are removed or restored. Standard output becomes that of standard
-/// error, because the first is not always for the program.
+/// Returns a command that reads the line and becomes `program` with exactly `variables`, which the
+/// command must have. Standard output becomes standard error, because it may be a report.
 pub(super) fn words(
     program: OsString,
     arguments: impl IntoIterator<Item = OsString>,
@@ -48,8 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the output of `program` after the shell has read `word` and the pipe has been
-    /// closed.
+    /// Returns the output of `program` after the shell has read `word` or the pipe's end.
     async fn output_of(
         word: &[u8],
         program: &[&str],

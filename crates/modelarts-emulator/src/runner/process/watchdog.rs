@@ -1,13 +1,6 @@
-//! Watchdog: a process that kills the processes of jobs after the process of the emulator has
-//! ended.
-//!
-//! The watchdog reads from a socket. Only the emulator holds the other end; jobs do not inherit it.
-//! When the socket is closed, the watchdog kills the recorded process groups, and other processes
-//! that it recognises as those of jobs. It removes the temporary directory, unless the emulator has
-//! announced an orderly end.
-//!
-//! The watchdog runs in its own process group, so Ctrl-C does not reach it. It starts with the
-//! emulator if the emulator has a temporary directory, otherwise with the first process group.
+//! Watchdog: a process that kills the processes of jobs, and removes the temporary directory, after
+//! the emulator has ended, when it finds the other end of its socket closed. It has a process group
+//! of its own, so that Ctrl-C does not reach it.
 
 use std::{
     collections::HashSet,
@@ -23,17 +16,12 @@ use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// Process groups of an emulator, and the watchdog process that ends them when this value is
-/// dropped.
+/// Process groups of an emulator, which a watchdog process ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    /// Strings in the environments and limits of the jobs' processes, from
-    /// [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if
-    /// jobs are simulated.
+    /// Strings of [`mark`](crate::runner::process::process_table::ProcessTable::mark), or empty.
     mark: (String, String),
-    /// Temporary directory to remove when the emulator has ended.
     temporary: Option<PathBuf>,
-    /// Signal that ends the groups.
     signal: Signal,
     groups: Mutex<Groups>,
 }
@@ -41,9 +29,7 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    /// Socket from which the watchdog process reads; `None` while the process is not running. A
-    /// pipe is not suitable, because writing to a closed pipe would end a program that does not
-    /// ignore SIGPIPE.
+    /// `None` while the process is not running. Writing to a closed pipe would raise SIGPIPE.
     line: Option<UnixStream>,
 }
 
@@ -76,8 +62,7 @@ impl Watchdog {
         }
     }
 
-    /// Starts the watchdog process with all recorded groups. If the start fails, the emulator
-    /// continues without it.
+    /// If the start fails, the emulator continues without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
         let start = || -> io::Result<UnixStream> {
             let (mut line, end) = UnixStream::pair()?;
@@ -131,8 +116,7 @@ impl Watchdog {
 }
 
 impl Groups {
-    /// Announces the orderly end of the emulator to the watchdog process, which then ends the
-    /// remaining processes.
+    /// Announces the orderly end, after which the watchdog ends the remaining processes.
     fn release(&mut self) {
         if let Some(mut line) = self.line.take() {
             // If the watchdog process has been killed, the announcement is not needed.
@@ -160,8 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// After an orderly end, the watchdog does not remove the directory, because another emulator
-    /// may already use it.
+    /// After an orderly end, the directory stays: another emulator may use it.
     #[test]
     fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
         for (lines, is_left) in [("", false), ("=\n", true)] {

@@ -1,53 +1,37 @@
-//! Runner that simulates workers: jobs follow a [`Script`], on the emulator's clock.
-//!
-//! A run waits on the clock only once, regardless of its duration. The emulator computes the log
-//! and the metrics of a run from its [`plan`]. When a request reads the log, and at the end of the
-//! run, the emulator writes all due lines to the log files. A run does not wait for another thread,
-//! so a step of a manual clock includes all work of a run that is due.
+//! Runner that simulates workers: jobs follow a [`Script`] on the emulator's clock. Due lines of a
+//! log are written when a request reads it, and at its end, without waiting for another thread.
 
 mod plan;
 pub(crate) mod script;
 
-use std::{
-    collections::HashMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, io, path::Path, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
 
 use crate::{
     catalog::flavors,
-    clock::{
-        system::{Clock, Sleep},
-        timestamp::Timestamp,
-    },
-    files::confined_dir::ConfinedDir,
+    clock::{Clock, Sleep, timestamp::Timestamp},
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
+        launcher::{Exit, Loss, Run, RunnerSettings},
         process::watchdog::Watchdog,
-        run::{Exit, Loss, Run},
         simulated::script::{RunFault, Script, ScriptedRun},
         worker_files::{WorkerFiles, append_capped},
     },
 };
 
-/// Runner that simulates the workers of all jobs.
 #[derive(Debug)]
 pub(crate) struct SimulatedRunner {
     pub(super) files: WorkerFiles,
     script: Script,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
-    /// Maximum size in bytes of a log.
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
-    /// Watchdog that removes the temporary directory when the emulator has ended. Simulated jobs
-    /// have no processes to end.
+    /// Removes the temporary directory; simulated jobs have no processes.
     watchdog: Watchdog,
 }
 
@@ -58,39 +42,32 @@ struct RunState {
     written: Mutex<LogProgress>,
 }
 
-/// Progress of writing a run's log to its files.
 #[derive(Debug, Default)]
 struct LogProgress {
     bytes: usize,
-    /// `true` for each log that has reached its maximum size: the log of the run itself and, for a
-    /// trial, that of its worker.
+    /// `true` for a full log: that of the run and, for a trial, that of its worker.
     full: [bool; 2],
 }
 
 impl SimulatedRunner {
-    /// Creates the runner. `temporary` is the directory to remove when the process of the emulator
-    /// has ended.
     pub(crate) fn new(
         data_dir: &Path,
-        obs: ConfinedDir,
+        settings: RunnerSettings,
         script: Script,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
-        log_cap: u64,
-        temporary: Option<PathBuf>,
     ) -> io::Result<Self> {
         Ok(Self {
-            files: WorkerFiles::new(data_dir, obs, None)?,
+            files: WorkerFiles::new(data_dir, settings.obs, None)?,
             script,
             clock,
             metrics,
-            log_cap,
+            log_cap: settings.log_cap,
             running: Mutex::default(),
-            watchdog: Watchdog::new(Default::default(), temporary),
+            watchdog: Watchdog::new(Default::default(), settings.temporary),
         })
     }
 
-    /// Returns the scripted behaviour of a worker in its current run.
     pub(super) fn behaviour(&self, worker: &Worker) -> ScriptedRun {
         self.script.of(worker)
     }
@@ -99,8 +76,7 @@ impl SimulatedRunner {
         Timestamp::now(self.clock.as_ref())
     }
 
-    /// Writes the lines of a run that are due and not yet in its files. Requests return written
-    /// lines only, so that a returned line remains available even if the emulator is killed.
+    /// Writes the due lines. A returned line must remain available even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.behaviour.log_text(self.now().since(running.start));
         let mut written = running.written.lock();
@@ -118,7 +94,6 @@ impl SimulatedRunner {
         Ok(())
     }
 
-    /// Writes the lines of a worker that are due, if the worker is running.
     pub(super) fn write_due_lines(&self, worker: &Worker) -> io::Result<()> {
         match self.running.lock().get(&worker.log_name()) {
             Some(running) => self.write(worker, running),
@@ -172,7 +147,6 @@ struct SimulatedRun {
     runner: Arc<SimulatedRunner>,
     worker: Worker,
     running: Arc<RunState>,
-    /// Sleep that completes at the end of the run.
     sleep: Sleep,
 }
 
@@ -185,8 +159,7 @@ impl SimulatedRun {
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
-        // The log is written under the lock, so that requests cannot read it before its last lines
-        // are written.
+        // Requests wait for the lock, and cannot read the log before its last lines are written.
         if let Err(error) = runner.write(worker, &self.running) {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }

@@ -9,8 +9,7 @@ use crate::{
 };
 
 impl Script {
-    /// Returns the behaviour of a worker in its current run. All placeholders of the log except
-    /// `{n}` are filled in.
+    /// Returns the behaviour of a worker, with all placeholders except `{n}` filled in.
     pub(super) fn of(&self, worker: &Worker) -> ScriptedRun {
         let mut run = self.run(&worker.request, &worker.task(), worker.run);
         for line in run.log.iter_mut().flatten() {
@@ -21,7 +20,6 @@ impl Script {
 }
 
 impl ScriptedRun {
-    /// Returns the duration of the run if no event ends it early.
     fn duration(&self) -> Duration {
         to_duration(self.seconds)
     }
@@ -55,7 +53,6 @@ impl ScriptedRun {
         self.fault.filter(|_| self.alive_for() < self.duration())
     }
 
-    /// Returns the content of the log at a time after the start.
     pub(super) fn log_text(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
@@ -89,7 +86,6 @@ fn to_duration(seconds: Option<f64>) -> Duration {
     Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Returns the value of a placeholder that is constant during the run.
 fn value(mark: &str, worker: &Worker) -> Option<String> {
     let request = &worker.request;
     match mark {

@@ -1,5 +1,4 @@
-//! Script of simulated jobs: the selection of a script element for a job, and the behaviour of each
-//! run of its code.
+//! Script of simulated jobs.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +58,6 @@ pub struct Script {
     jobs: Vec<ScriptedJob>,
 }
 
-/// Pattern of jobs, and the behaviour of the jobs that match it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedJob {
@@ -71,7 +69,6 @@ struct ScriptedJob {
     runs: Vec<ScriptedRun>,
 }
 
-/// Behaviour of one run of the code, or the members that differ for one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedRun {
@@ -102,7 +99,6 @@ pub(super) struct LogLine {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunFault {
-    /// Failure of the node.
     NodeFault(f64),
     /// Hang of the code: its activity stops, and the run does not end.
     Hang(f64),
@@ -212,8 +208,7 @@ impl ScriptedRun {
         }
     }
 
-    /// Validates a run. `path` identifies it in messages. If the run applies to a single task,
-    /// `of_all` is the run of all tasks.
+    /// `path` identifies the run in messages. For a single task, `of_all` is the run of all tasks.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => {

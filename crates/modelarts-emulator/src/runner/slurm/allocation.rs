@@ -8,7 +8,7 @@ use crate::{
     job::worker::Worker,
     runner::{
         launcher::{Allocation, Progress},
-        run::{Exit, Loss},
+        launcher::{Exit, Loss},
         slurm::{
             commands::{self, QUEUE_PERIOD},
             connection::{Connection, State},
@@ -17,7 +17,6 @@ use crate::{
     },
 };
 
-/// Nodes of a job, or its place in the queue of Slurm.
 pub(super) struct SlurmAllocation {
     pub(super) launcher: Arc<SlurmLauncher>,
     pub(super) workers: Vec<Worker>,
@@ -26,7 +25,6 @@ pub(super) struct SlurmAllocation {
     pub(super) applied: i64,
     /// Connection to the workers, or the reason for which `srun` was not started.
     pub(super) connection: Result<Arc<Connection>, String>,
-    /// Last reason of Slurm that was reported.
     pub(super) reason: String,
 }
 
@@ -55,8 +53,7 @@ impl SlurmAllocation {
         self.connection = connection.map_err(|error| error.to_string());
     }
 
-    /// Returns the reason for which the job waits, if it has changed. Applies a change of the
-    /// priority.
+    /// Returns the reason of the wait if it has changed, and applies a change of the priority.
     async fn new_reason(&mut self, connection: &Connection) -> Option<String> {
         let reason = match self.launcher.cluster.queue.read_recent().await {
             Err(error) => unavailable(&error),

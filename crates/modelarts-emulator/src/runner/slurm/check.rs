@@ -18,9 +18,7 @@ const END_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the check of a node.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Checks that the commands of Slurm respond, that a node shares the directory, and that the
-/// program runs there. `arguments` are options of `srun`. The error is a sentence. If no node is
-/// free, the check of a node is skipped.
+/// Checks commands, shared directory and program on a node, unless none is free.
 pub(super) async fn check(
     shared: &Path,
     program: &Path,
@@ -79,8 +77,7 @@ pub(super) async fn check(
     Err(format!("a test job does not run in Slurm: {last}"))
 }
 
-/// Ends the jobs of an earlier emulator, and waits until their processes have ended. `is_own`
-/// returns `true` for the names of these jobs.
+/// Ends the jobs of an earlier emulator, whose names `is_own` knows, and waits for their end.
 pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Result<(), String> {
     let began = Instant::now();
     let mut cancelled = HashSet::new();

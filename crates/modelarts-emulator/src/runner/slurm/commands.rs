@@ -1,24 +1,50 @@
-//! The commands of Slurm, except `srun` for jobs: states and reasons of jobs, and their end.
-//!
-//! The options exist since Slurm 20.02.
+//! Commands of Slurm other than `srun`, with options that exist since Slurm 20.02.
 
 use std::{
     io,
+    path::PathBuf,
     process::{Output, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::{process::Command, sync::Mutex, time::sleep};
 
-use crate::runner::run::{Exit, Loss};
+use crate::runner::{
+    launcher::{Exit, Loss},
+    process::watchdog::Watchdog,
+};
 
 /// Time limit of a command. Slurm's own commands give up after about ten seconds.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// Minimum time between two reads of the queue.
 pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
 
-/// Job in the queue of Slurm.
+/// The cluster as an emulator uses it.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub(super) queue: QueueReader,
+    /// Process groups of `srun`. SIGTERM makes `srun` end its workers, or its wait for nodes.
+    pub(super) watchdog: Watchdog,
+}
+
+impl Cluster {
+    /// Creates the state; `temporary` is removed when the emulator has ended.
+    pub(super) fn new(temporary: Option<PathBuf>) -> Self {
+        // Each waiting job has an `srun`, with three pipes.
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::warn!(%error, "the limit of open files stays low");
+        }
+        Self {
+            queue: QueueReader::default(),
+            watchdog: Watchdog::with_signal(Signal::TERM, Default::default(), temporary),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueuedJob {
     pub(super) id: String,
@@ -31,8 +57,7 @@ pub(super) struct QueuedJob {
 /// Jobs of this user in the queue of Slurm, including those that have recently ended.
 pub(super) type Queue = Vec<QueuedJob>;
 
-/// Reader of the queue. All jobs share its reads, so that the load of Slurm does not depend on
-/// their number.
+/// All jobs share its reads, so that the load of Slurm does not depend on their number.
 #[derive(Debug, Default)]
 pub(super) struct QueueReader(Mutex<Option<Reading>>);
 
@@ -43,8 +68,7 @@ struct Reading {
 }
 
 impl QueueReader {
-    /// Returns the queue as it was after `since`. Reads begin at intervals of at least
-    /// [`QUEUE_PERIOD`].
+    /// Returns the queue as it was after `since`. Reads are at least [`QUEUE_PERIOD`] apart.
     pub(super) async fn read(&self, since: Instant) -> Result<Arc<Queue>, String> {
         let mut latest = self.0.lock().await;
         if let Some(reading) = &*latest {
@@ -103,12 +127,10 @@ impl QueuedJob {
         }
     }
 
-    /// Returns `true` if the job ended because of a node.
     pub(super) fn is_node_failure(&self) -> bool {
         ["NODE_FAIL", "BOOT_FAIL"].contains(&&*self.state)
     }
 
-    /// Returns the reason for which the job waits, in words.
     pub(super) fn reason(&self) -> String {
         let text = match &*self.reason {
             _ if self.state == "RUNNING" => {
@@ -170,7 +192,6 @@ pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, Str
     String::from_utf8(output.stdout).map_err(|_| format!("{program}: the output is not text"))
 }
 
-/// Returns the sentence for a command that cannot be started.
 pub(super) fn start_error(program: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!(

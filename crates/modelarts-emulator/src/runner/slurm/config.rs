@@ -55,7 +55,6 @@ pub struct Config {
 #[error("{0}")]
 pub struct ConfigError(String);
 
-/// Options of `srun` that a configuration sets.
 type Options = BTreeMap<OptionName, OptionValue>;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,13 +131,11 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns the arguments of `srun` for a job. They contain values of this configuration and of
-    /// the catalogue only, never values of the request.
+    /// They contain values of this configuration and the catalogue only, never of the request.
     pub(super) fn arguments(&self, request: &JobRequest, priority: i64) -> Vec<String> {
         self.with_account(&self.options(request, priority))
     }
 
-    /// Returns the arguments of `srun` for the check of a node.
     pub(super) fn check_arguments(&self) -> Vec<String> {
         self.with_account(&self.default)
     }
@@ -178,7 +175,6 @@ impl Config {
     }
 }
 
-/// Returns the options that request the hardware of a flavor.
 fn hardware(flavor: &Flavor) -> Options {
     let (cores, memory_gb) = flavor.size();
     let mut options = Options::from([

@@ -26,10 +26,9 @@ use uuid::Uuid;
 use crate::{
     job::worker::Worker,
     runner::{
-        run::{Exit, Loss},
+        launcher::{Exit, Loss},
         slurm::{
-            cluster::Cluster,
-            commands::{self, QUEUE_PERIOD, Queue, QueuedJob},
+            commands::{self, Cluster, QUEUE_PERIOD, Queue, QueuedJob},
             protocol::{Command, Message, Request, Stop},
         },
     },
@@ -48,14 +47,12 @@ const NO_RESPONSE: [&str; 3] = [
 /// Number of lines of the error output of `srun` that are kept.
 const ERROR_LINES: usize = 20;
 
-/// Connection to the workers of one run of a job.
 #[derive(Debug)]
 pub(super) struct Connection {
     state: watch::Sender<State>,
     /// Lines for the standard input of `srun`; `None` once the workers must end.
     requests: Mutex<Option<mpsc::UnboundedSender<String>>>,
-    /// Receivers of the replies, by the number of the request; `None` once the connection has
-    /// ended.
+    /// By the number of the request; `None` once the connection has ended.
     replies: Mutex<Option<Replies>>,
     last_number: AtomicU64,
     released: CancellationToken,
@@ -68,7 +65,6 @@ type Replies = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
 /// Reply of a worker, or the end of its connection.
 type Reply = Result<Result<Value, String>, oneshot::error::RecvError>;
 
-/// State of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not all workers have started.
@@ -81,11 +77,9 @@ pub(super) enum State {
     },
     /// `srun` ended without nodes, for this reason.
     Rejected(String),
-    /// `srun` ended because Slurm did not respond.
     Unavailable(String),
 }
 
-/// Request whose reply is outstanding.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) number: u64,
@@ -94,7 +88,6 @@ pub(super) struct Call {
 }
 
 impl Connection {
-    /// Starts `srun` with these options for the workers of a job.
     pub(super) fn start(
         cluster: &Arc<Cluster>,
         workers: &[Worker],
@@ -144,12 +137,10 @@ impl Connection {
         self.state.subscribe()
     }
 
-    /// Returns the job of this run in the queue of Slurm.
     pub(super) fn find<'a>(&self, queue: &'a Queue) -> Option<&'a QueuedJob> {
         queue.iter().find(|job| job.comment == self.token)
     }
 
-    /// Sends a command to the worker of a rank.
     pub(super) fn call(&self, rank: u32, command: Command) -> Call {
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, reply) = oneshot::channel();
@@ -160,7 +151,6 @@ impl Connection {
         Call { number, reply }
     }
 
-    /// Ends the work of a worker for an earlier request.
     pub(super) fn stop(&self, number: u64, how: Stop) {
         self.send(&Request::Stop { number, how });
     }
@@ -191,7 +181,6 @@ impl Connection {
         self.released.cancel();
     }
 
-    /// Reads the messages of the workers, and waits for the end of `srun`.
     async fn attend(
         self: Arc<Self>,
         cluster: Arc<Cluster>,
@@ -268,8 +257,7 @@ impl Connection {
         }
     }
 
-    /// Ends `srun` after the release of the nodes. It ends by itself if workers run, because they
-    /// end with their standard input.
+    /// Workers end with their standard input, and `srun` with its workers.
     async fn end_srun(&self, child: &mut Child, group: Option<Pid>) {
         let is_ready = *self.state.borrow() == State::Ready;
         if is_ready && tokio::time::timeout(END_TIMEOUT, child.wait()).await.is_ok() {
@@ -286,8 +274,7 @@ impl Connection {
         }
     }
 
-    /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was
-    /// killed, or that could not reach Slurm when it ended, leaves its job in the queue.
+    /// An `srun` that was killed or could not reach Slurm leaves its job in the queue.
     async fn leave_queue(&self, cluster: &Cluster) {
         loop {
             if let Ok(queue) = cluster.queue.read(Instant::now()).await {
@@ -303,7 +290,6 @@ impl Connection {
         }
     }
 
-    /// Returns the state after the end of an `srun` that was not released.
     async fn find_end(
         &self,
         cluster: &Cluster,
@@ -362,8 +348,7 @@ impl Connection {
     }
 }
 
-/// Returns the command `srun`. If the emulator runs in a job of Slurm itself, the command does not
-/// become a part of that job.
+/// In a job of Slurm, the command does not become a part of that job.
 pub(super) fn srun() -> Process {
     let mut command = Process::new("srun");
     if std::env::var_os("SLURM_JOB_ID").is_some() {
@@ -388,7 +373,6 @@ async fn write_lines(mut input: ChildStdin, mut lines: mpsc::UnboundedReceiver<S
     }
 }
 
-/// Returns the last lines of an error output.
 async fn last_lines(output: Option<impl AsyncRead + Unpin>, job_id: String) -> Vec<String> {
     let mut last = VecDeque::new();
     let Some(output) = output else {

@@ -15,8 +15,9 @@ use crate::{
     files::confined_dir::ConfinedDir,
     job::worker::Worker,
     runner::{
+        launcher::RunnerSettings,
         slurm::{
-            cluster::Cluster,
+            commands::Cluster,
             config::Config,
             connection::{Call, Connection},
             protocol::{Command, ExitRecord, Specification, Stop, WorkerSite},
@@ -42,16 +43,14 @@ impl Slurm {
         Self { shared: shared.into(), program: None, config: Config::default() }
     }
 
-    /// Sets the options of jobs. Default: flavors request their own hardware in the default
-    /// partition.
+    /// Sets the options of jobs. Default: flavors request their own hardware.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets the path of the program `modelarts-emulator` on the nodes. Default: the program of this
-    /// process.
+    /// Sets the path of `modelarts-emulator` on the nodes. Default: that of this process.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
@@ -59,21 +58,6 @@ impl Slurm {
     }
 }
 
-/// Settings of the launcher.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) slurm: Slurm,
-    pub(crate) obs: ConfinedDir,
-    pub(crate) datasets: Option<PathBuf>,
-    pub(crate) nfs: Option<PathBuf>,
-    pub(crate) log_cap: u64,
-    pub(crate) least_disk: u64,
-    pub(crate) install_packages: bool,
-    /// Temporary directory to remove when the process of the emulator has ended.
-    pub(crate) temporary: Option<PathBuf>,
-}
-
-/// Launcher of the workers of an emulator.
 pub(crate) struct SlurmLauncher {
     pub(super) files: WorkerFiles,
     pub(super) site: WorkerSite,
@@ -94,9 +78,9 @@ impl fmt::Debug for SlurmLauncher {
 }
 
 impl SlurmLauncher {
-    pub(crate) fn new(settings: Settings) -> io::Result<Arc<Self>> {
-        let shared = ConfinedDir::create(&settings.slurm.shared)?.root().to_owned();
-        let Slurm { program, config, .. } = settings.slurm;
+    pub(crate) fn new(slurm: Slurm, settings: RunnerSettings) -> io::Result<Arc<Self>> {
+        let shared = ConfinedDir::create(&slurm.shared)?.root().to_owned();
+        let Slurm { program, config, .. } = slurm;
         let (obs, datasets) = (settings.obs, settings.datasets);
         Ok(Arc::new(Self {
             site: WorkerSite {
@@ -117,7 +101,6 @@ impl SlurmLauncher {
         }))
     }
 
-    /// Starts `srun` for the workers of a job.
     pub(super) fn connect(
         self: &Arc<Self>,
         workers: &[Worker],
@@ -126,8 +109,7 @@ impl SlurmLauncher {
         let first = workers.first().ok_or_else(|| io::Error::other("the job has no workers"))?;
         let specification = self.write_specification(first)?;
         let count = workers.len().to_string();
-        // The options contain the ID of the job, but no other value of its request. The rest comes
-        // from the configuration.
+        // The options contain the ID of the job, but no other value of its request.
         let mut options = [
             ("--job-name=", first.job_id.as_str()),
             ("--nodes=", &count),
@@ -199,7 +181,6 @@ impl SlurmLauncher {
     }
 }
 
-/// Returns the path of the file in which a worker records the exit of its code.
 pub(super) fn exit_path(shared: &Path, worker: &Worker) -> PathBuf {
     let name = format!("{}.exit", worker.log_name());
     shared.join("jobs").join(&worker.job_id).join(name)

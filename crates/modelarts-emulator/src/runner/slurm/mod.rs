@@ -1,18 +1,8 @@
-//! Launcher that runs the workers of jobs on the nodes of a Slurm cluster.
-//!
-//! One `srun` starts all workers of a job, each as this program with the command `worker`
-//! ([`worker`]). [`connection`] exchanges the messages of [`protocol`] with them. Slurm queues the
-//! jobs, so the emulator's own pools are unlimited. [`config`] selects the options of `srun`,
-//! [`commands`] reads the queue, and [`cluster`] is what all jobs share. An [`allocation`] waits
-//! for the nodes of a job, and a [`run`] for the code of a worker. [`check`] runs when the emulator
-//! starts.
-//!
-//! The directories of the workers are in a directory that all nodes share. The emulator reads logs
-//! there, and copies outputs from there if the nodes are lost.
+//! Launcher that runs the workers of jobs on the nodes of a Slurm cluster, which queues the jobs.
+//! One `srun` starts this program for all workers of a job, in a directory that all nodes share.
 
 mod allocation;
 mod check;
-mod cluster;
 mod commands;
 pub(crate) mod config;
 mod connection;
@@ -31,8 +21,8 @@ use crate::{
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
+        launcher::Run,
         launcher::{Allocation, Launcher, Step},
-        run::Run,
         slurm::{
             allocation::SlurmAllocation, launcher::SlurmLauncher, protocol::Command, run::SlurmRun,
         },
@@ -123,8 +113,7 @@ impl Launcher for SlurmLauncher {
     }
 
     fn kill_all(&self) {
-        // Workers kill their processes when their standard input ends. SIGTERM to `srun` would kill
-        // the workers first.
+        // SIGTERM to `srun` would kill the workers before they kill their processes.
         for (_, connection) in self.connections.lock().drain() {
             connection.release();
         }

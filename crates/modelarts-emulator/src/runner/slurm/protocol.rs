@@ -1,8 +1,5 @@
-//! Messages between the emulator and the workers of a job.
-//!
-//! The emulator writes [`Request`]s to the standard input of `srun`, which sends them to all
-//! workers. Workers write [`Message`]s to standard output, which `srun` returns with the rank of
-//! the worker before each line. Each message is one line of JSON.
+//! Messages of the emulator ([`Request`]) and of workers ([`Message`]), each a line of JSON on the
+//! standard input or output of `srun`, which writes the rank of the worker before its lines.
 
 use std::path::PathBuf;
 
@@ -14,8 +11,7 @@ use crate::{
     runner::{launcher::Step, process::image_command::ImageCommand},
 };
 
-/// Facts of a job that its workers read from a file. Only the user can read the file, because the
-/// request of a job may contain secrets.
+/// Facts of a job in a file that only the user can read, because a request may contain secrets.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Specification {
     pub(super) job_id: String,
@@ -24,7 +20,6 @@ pub(super) struct Specification {
     pub(super) site: WorkerSite,
 }
 
-/// Settings of an emulator that its workers need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerSite {
     /// Directory that the emulator shares with all nodes. It contains the directories of workers.
@@ -38,7 +33,6 @@ pub(super) struct WorkerSite {
     pub(super) image: Option<ImageCommand>,
 }
 
-/// Request to workers of a job.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Host names of all workers, by rank. The first request, to all workers.
@@ -49,7 +43,6 @@ pub(super) enum Request {
     Stop { number: u64, how: Stop },
 }
 
-/// Work of a worker for a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Command {
     Perform(Step),
@@ -64,7 +57,6 @@ pub(super) enum Command {
     Usage,
 }
 
-/// Ways of ending the work for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stop {
     /// Interrupts a step, or sends SIGTERM to the code.
@@ -72,7 +64,6 @@ pub(super) enum Stop {
     Kill,
 }
 
-/// Message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Message {
     /// The worker is ready. The first message.
@@ -81,8 +72,7 @@ pub(super) enum Message {
     Reply { number: u64, result: Result<Value, String> },
 }
 
-/// Outcome of a run, in a file beside the directory of the worker. It is known even if the
-/// connection to the worker is lost.
+/// Outcome of a run, which is known even if the connection to the worker is lost.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ExitRecord {
     pub(super) run: usize,

@@ -6,10 +6,10 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     job::worker::Worker,
     runner::{
-        run::{Exit, Loss, Run},
+        launcher::{Exit, Loss, Run},
         slurm::{
             connection::{Call, Connection, END_TIMEOUT, State},
             launcher::SlurmLauncher,
@@ -18,7 +18,6 @@ use crate::{
     },
 };
 
-/// Run of the code of a worker on its node.
 pub(super) struct SlurmRun {
     pub(super) launcher: Arc<SlurmLauncher>,
     pub(super) worker: Worker,
@@ -28,7 +27,6 @@ pub(super) struct SlurmRun {
 }
 
 impl SlurmRun {
-    /// Waits for the reply of the worker, or for the loss of its node.
     async fn exit(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;

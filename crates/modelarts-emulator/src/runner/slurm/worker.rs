@@ -1,7 +1,5 @@
-//! Worker of a job on a node: the program that `srun` starts.
-//!
-//! It performs the requests of the emulator with the runner of this machine, and ends with its
-//! standard input, which is closed when the emulator ends.
+//! Worker of a job on a node, which `srun` starts. It performs the requests of the emulator with
+//! the runner of this machine, and ends with its standard input.
 
 use std::{
     collections::HashMap,
@@ -26,8 +24,8 @@ use crate::{
     job::{request::JobRequest, worker::Worker},
     runner::{
         launcher::Launcher,
+        launcher::{Exit, Run},
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::Sight},
-        run::{Exit, Run},
         slurm::{
             launcher::exit_path,
             protocol::{Command, ExitRecord, Message, Request, Specification, Stop},
@@ -50,8 +48,7 @@ const MAX_ERROR: usize = 300;
 /// Time for killed processes to end after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Performs the requests of the emulator until its standard input ends or Slurm takes the node
-/// back. `path` is the file with the facts of the job.
+/// Serves until standard input ends or Slurm takes the node back. `path` has the facts of the job.
 pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let unusable =
@@ -140,7 +137,6 @@ struct WorkerState {
     is_retired: CancellationToken,
 }
 
-/// Tokens that end the work for a request.
 #[derive(Clone, Default)]
 struct StopTokens {
     terminate: CancellationToken,
@@ -204,7 +200,6 @@ impl WorkerProcess {
         self.0.stops.lock().values().for_each(|tokens| tokens.cancel(how));
     }
 
-    /// Performs a command and sends its reply.
     async fn reply(self, number: u64, command: Command, tokens: StopTokens) {
         let result = self.perform(command, tokens).await;
         self.0.stops.lock().remove(&number);
@@ -255,7 +250,6 @@ impl WorkerProcess {
     }
 }
 
-/// Waits for the end of a run, and returns its exit code.
 async fn wait(mut run: Box<dyn Run>, tokens: StopTokens) -> i32 {
     let exit = tokio::select! {
         exit = run.wait() => Some(exit),

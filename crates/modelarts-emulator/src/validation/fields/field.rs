@@ -7,7 +7,6 @@ const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// Pattern of the words of a command, whose violation has an error of its own.
 const WORD: &str = "^[-a-zA-Z0-9_./]+$";
 
-/// Handling of a field by the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handling {
     /// The field has the same effect as on the service.
@@ -16,21 +15,17 @@ pub(crate) enum Handling {
     Echoed,
     /// The field is stored and returned, but does not have the effect that it has on the service.
     Stored,
-    /// The field is stored, but does not have the effect that it has on the service. It is not
-    /// returned, because no response of the service is known to contain it.
+    /// Stored without effect, and not returned: no response of the service is known to contain it.
     Unshown,
-    /// The field is only a record. It is stored, but not returned, because no response of the
-    /// service is known to contain it.
+    /// Record that is not returned: no response of the service is known to contain it.
     Silent,
     /// Only the service sets the field; requests cannot.
     ReadOnly,
-    /// The field is rejected with 501 unless it is empty, because the job could not run without its
-    /// effect.
+    /// Rejected with 501 unless it is empty: the job could not run without its effect.
     Refused,
 }
 
 impl Handling {
-    /// Returns `true` if responses contain fields with this handling.
     pub(super) const fn is_shown(self) -> bool {
         matches!(self, Self::Acted | Self::Echoed | Self::Stored)
     }
@@ -50,7 +45,6 @@ pub(crate) enum Kind {
     Map,
 }
 
-/// Condition on the value of a string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Any,
@@ -58,16 +52,13 @@ pub(crate) enum Format {
     Name,
     /// Letters, digits and `-_./`.
     Word,
-    /// One of these strings.
     OneOf(Vec<&'static str>),
     /// Any string. Only these values have an effect in the emulator.
     Effective(Vec<&'static str>),
-    /// Any string. Other values than these are rejected with 501, because the job could not run
-    /// without their effect.
+    /// Any string. Other values than these are rejected with 501.
     Supported(Vec<&'static str>),
 }
 
-/// Field of a request body, with its members.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     /// Name in the parent object; `[]` for the elements of an array.
@@ -86,7 +77,6 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Returns the body of a request with this schema.
     pub(super) fn body(schema: &'static str) -> Self {
         let shape = Shape::Object(schema);
         Self::new("", shape, (schema, String::new()), Handling::Acted)
@@ -128,8 +118,7 @@ impl Field {
         }
     }
 
-    /// Adds a field below the fields that its path names. `steps` is the path without those above
-    /// this field.
+    /// `steps` is the path below this field.
     pub(super) fn add(&mut self, steps: &[&'static str], handling: Handling, checks: &[Check]) {
         let Some((first, below)) = steps.split_first() else {
             return;
@@ -143,8 +132,7 @@ impl Field {
         }
     }
 
-    /// Returns a member or the element as the description has it. A member that the description
-    /// lacks may have any value.
+    /// A member that the description lacks may have any value.
     fn described(&self, name: &'static str, handling: Handling) -> Self {
         let (schema, own) = &self.limits_at;
         match self.shape {
@@ -187,12 +175,10 @@ impl Field {
         }
     }
 
-    /// Returns a member of an object.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         self.members.iter().find(|field| field.name == name)
     }
 
-    /// Returns the element of an array.
     pub(crate) fn element(&self) -> Option<&Self> {
         self.members.iter().find(|field| field.name == "[]")
     }
@@ -202,7 +188,6 @@ impl Field {
         matches!(self.kind, Kind::Any | Kind::Map)
     }
 
-    /// Returns the maximum length of the values of a map.
     pub(crate) fn value_length(&self) -> Option<u64> {
         let (schema, own) = &self.limits_at;
         let limits = limits(schema, &format!("{own}{{}}"));
@@ -213,8 +198,7 @@ impl Field {
     }
 }
 
-/// Check of a field that differs from the description, with the reason of a rule in
-/// `openapi/SOURCES.md` or of the handling.
+/// Check of a field that differs from the description, with its reason.
 #[derive(Clone, Debug)]
 pub(super) enum Check {
     Required(bool),

@@ -1,5 +1,4 @@
-//! Fields of a create request that the emulator accepts but that have no effect. A response header
-//! names them, and a strict emulator rejects them.
+//! Fields without effect: a response header names them, a strict emulator rejects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,6 @@ use crate::{
     },
 };
 
-/// Name of the response header that lists the ignored paths of a create request.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
 /// Maximum size of the header in bytes. Servers and clients limit the total size of headers.
 const MAX_HEADER_LENGTH: usize = 2048;
@@ -24,17 +22,13 @@ const ELLIPSIS: &str = "...";
 /// Bytes of a path that are percent-encoded in the header.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// Paths of fields whose values would have an effect on the service and have none in the emulator.
-/// The value is `true` for documented fields; no document describes the other fields as part of a
-/// request.
+/// Paths of fields that have an effect on the service only; `true` if documents describe them.
 type IgnoredPaths = BTreeMap<String, bool>;
 
-/// Returns the ignored paths of a create request.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths_of_creation(body).into_keys().collect()
 }
 
-/// Returns the header with the ignored paths of a create request.
 pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
     header(&ignored_paths(body))
 }
@@ -53,8 +47,7 @@ pub(crate) fn ignored_header_of(
     Ok(header(&paths.into_keys().collect()))
 }
 
-/// Fields of `spec` that have no effect in a request with `tasks`, whose elements contain these
-/// fields themselves.
+/// Fields of `spec` without effect beside `tasks`, whose elements contain them.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 fn paths_of_creation(body: &Value) -> IgnoredPaths {
@@ -84,7 +77,6 @@ pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
 }
 
-/// Rejects documented fields without an effect with 501.
 pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths_of_creation(body))
 }
@@ -142,8 +134,7 @@ fn add_ignored(field: &Field, value: &Value, path: &str, paths: &mut IgnoredPath
     }
 }
 
-/// Returns `true` unless the value has the effect that it has on the service, or is the documented
-/// default, which requires no effect.
+/// A documented default requires no effect.
 fn is_ignored(field: &Field, path: &str, value: &Value) -> bool {
     match (field.handling, &field.format) {
         (_, Format::Effective(known)) if !known.iter().any(|known| value == known) => true,
@@ -168,8 +159,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the header with the paths, separated by commas. If the paths exceed the maximum size,
-/// the last element is `...`.
+/// If the paths exceed the maximum size, the last element is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use crate::validation::fields::{
     ALGORITHM, CHANGE, CREATION,
     field::{Field, Handling, Kind},
-    ignored, row, visible,
+    ignored, rows, visible,
 };
 
-/// Returns all fields of a body, each with its path. In a path, `[]` stands for each element of an
-/// array.
+/// Returns all fields of a body by path, with `[]` for each element of an array.
 pub(in crate::validation) fn all_fields(body: &Field) -> Vec<(String, &Field)> {
     let mut found = Vec::new();
     walk(body, "", &mut found);
@@ -77,7 +76,7 @@ fn the_page_has_all_fields_of_the_description() {
     ] {
         let fields = all_fields(body);
         // Each line of the table was read, and found its parent.
-        assert_eq!(row::rows(section).count(), fields.len(), "{section}");
+        assert_eq!(rows(section).count(), fields.len(), "{section}");
         let page = include_str!("../../../FIELDS.md");
         let text = page.split("\n## ").find(|text| text.starts_with(section)).unwrap();
         assert_eq!(text.matches("\n| `").count(), fields.len(), "{section}");

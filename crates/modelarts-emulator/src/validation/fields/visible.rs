@@ -7,8 +7,7 @@ use crate::validation::fields::{
     field::{Field, Handling},
 };
 
-/// Adds to the representation of a job the fields of its create request that are returned
-/// unchanged.
+/// Adds the fields of the create request that are returned unchanged.
 pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
@@ -45,7 +44,6 @@ pub(crate) fn visible_part(body: &Value) -> Value {
     visible_part_of(&CREATION, body)
 }
 
-/// Returns a body with these fields without the members that responses never contain.
 pub(crate) fn visible_part_of(field: &Field, body: &Value) -> Value {
     filtered(field, body, Handling::is_shown)
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use hmac::{Hmac, KeyInit, Mac};
+use modelarts_api::hex;
 use modelarts_emulator::{
     User,
     clock::{Clock, ManualClock},
@@ -241,10 +242,6 @@ async fn frozen_and_unauthorised_accounts_create_nothing() {
     assert!(User::list_from_json(r#"[{"name": "a", "colour": 1}]"#).is_err());
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn mac(key: &[u8], text: &str) -> Vec<u8> {
     let mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.chain_update(text).finalize().into_bytes().to_vec()
@@ -261,10 +258,12 @@ async fn scoped_signatures_are_accepted() {
         let scope = format!("{scope_day}/{region}/{service}/sdk_request");
         let canonical = format!(
             "GET\n{path}/\n\nhost:{host}\nx-sdk-date:{date}\n\nhost;x-sdk-date\n{}",
-            hex(&Sha256::digest(""))
+            hex::encode(&Sha256::digest(""))
         );
-        let to_sign =
-            format!("SDK-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
+        let to_sign = format!(
+            "SDK-HMAC-SHA256\n{date}\n{scope}\n{}",
+            hex::encode(&Sha256::digest(canonical))
+        );
         let secret = format!("SDK{}", site.client.secret_key);
         let mut key = secret.into_bytes();
         for part in [scope_day, region, service, "sdk_request"] {
@@ -273,7 +272,7 @@ async fn scoped_signatures_are_accepted() {
         if break_it {
             key[0] ^= 1;
         }
-        let signature = hex(&mac(&key, &to_sign));
+        let signature = hex::encode(&mac(&key, &to_sign));
         let request = site
             .client
             .http

@@ -134,7 +134,7 @@ async fn signed_get(
     use sha2::{Digest, Sha256};
     let long = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let scope = format!("{}/cn-north-4/s3/aws4_request", &long[..8]);
-    let canonical = crate::obs::hex(&Sha256::digest(canonical));
+    let canonical = modelarts_api::hex::encode(&Sha256::digest(canonical));
     let text = format!("AWS4-HMAC-SHA256\n{long}\n{scope}\n{canonical}");
     let signature = crate::obs::signature(&site.client.secret_key, &scope, &text);
     let key = &site.client.access_key;

@@ -13,6 +13,7 @@ mod uploads;
 use std::{ops::Deref, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
+use modelarts_api::hex;
 use modelarts_emulator::{Builder, Emulator};
 use object_store::{
     ClientOptions,
@@ -186,7 +187,7 @@ impl ObsClient {
         let query = query.join("&");
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{hash}");
         let scope = format!("{day}/cn-north-4/s3/aws4_request");
-        let canonical = hex(&Sha256::digest(canonical));
+        let canonical = hex::encode(&Sha256::digest(canonical));
         let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{canonical}");
         let signature = signature(&self.secret_key, &scope, &text);
         let authorization = format!(
@@ -249,11 +250,7 @@ pub(super) fn signature(secret_key: &str, scope: &str, text: &str) -> String {
         mac.update(part.as_bytes());
         key = mac.finalize().into_bytes().to_vec();
     }
-    hex(&key)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&key)
 }
 
 /// Returns bytes without a period that a wrong order of chunks would hide.

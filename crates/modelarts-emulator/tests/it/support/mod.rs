@@ -15,6 +15,7 @@ use std::{
 };
 
 use hmac::{Hmac, KeyInit, Mac};
+use modelarts_api::hex;
 use modelarts_emulator::{
     Builder, Emulator, Timing,
     clock::{Clock, ManualClock},
@@ -272,11 +273,12 @@ impl Client {
             "{method}\n{}/\n{query}\ncontent-type:application/json\nhost:{host}\n\
              x-sdk-date:{date}\n\ncontent-type;host;x-sdk-date\n{}",
             path.trim_end_matches('/'),
-            hex(&Sha256::digest(&body))
+            hex::encode(&Sha256::digest(&body))
         );
-        let to_sign = format!("SDK-HMAC-SHA256\n{date}\n{}", hex(&Sha256::digest(canonical)));
+        let to_sign =
+            format!("SDK-HMAC-SHA256\n{date}\n{}", hex::encode(&Sha256::digest(canonical)));
         let mac = Hmac::<Sha256>::new_from_slice(self.secret_key.as_bytes()).unwrap();
-        let signature = hex(&mac.chain_update(to_sign).finalize().into_bytes());
+        let signature = hex::encode(&mac.chain_update(to_sign).finalize().into_bytes());
         let query = if query.is_empty() { query } else { format!("?{query}") };
         self.http
             .request(method, format!("{}{path}{query}", self.url))
@@ -292,10 +294,6 @@ impl Client {
             )
             .body(body)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Gate for scripts. A script reports that it has reached the gate, and waits until the test lets

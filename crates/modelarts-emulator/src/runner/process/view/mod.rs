@@ -1,11 +1,6 @@
-//! Container view: the files, host names and processes that the code of a worker finds in a
-//! container of the service, made of this machine by bubblewrap.
-//!
-//! [`Container`] is the setting, [`View`] a bubblewrap that works, and [`Stage`] the surroundings
-//! in which the programs of one worker start. [`mounts`] builds the root directory of a view.
-//!
-//! A view is a stage set and not a sandbox: jobs are trusted code of their users, and everything
-//! that a view does not replace is that of this machine.
+//! Container view: the files, host names and processes of a container of the service, made of this
+//! machine by bubblewrap. It is a stage set and not a sandbox: jobs are trusted code of their
+//! users.
 
 mod mounts;
 
@@ -36,12 +31,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
-    /// As `bwrap` if bubblewrap works on this machine, otherwise as `none`, with a line in the log
-    /// of each job.
+    /// `bwrap` if it works on this machine, otherwise `none`, which the logs of jobs say.
     #[default]
     Auto,
-    /// The paths and host names of the service, by bubblewrap. Without bubblewrap, the emulator
-    /// does not start.
+    /// The service's paths and host names, by bubblewrap, which must be installed.
     Bwrap,
     /// This machine as it is: paths of the service are below the directory of the worker.
     None,
@@ -60,20 +53,14 @@ impl Container {
 /// Container view of the workers on this machine, as found at the start of the emulator.
 #[derive(Debug)]
 pub(crate) enum Sight {
-    /// The code sees the paths and names of the service.
     Container(View),
-    /// The code sees this machine, although a view was requested if possible. The text states the
-    /// cause and the remedy.
+    /// A view was requested if possible. The text states the cause and the remedy.
     Unavailable(String),
-    /// The code sees this machine.
     Machine,
 }
 
 impl Sight {
-    /// Determines the view. `place` is an existing directory.
-    ///
-    /// # Errors
-    /// If the setting requires a view that this machine cannot have; a sentence.
+    /// `place` is an existing directory. The error is a sentence for a view that cannot be had.
     pub(crate) async fn find(setting: Container, place: &Path) -> Result<Self, String> {
         if setting == Container::None {
             return Ok(Self::Machine);
@@ -85,7 +72,6 @@ impl Sight {
         }
     }
 
-    /// Returns the line for the log of a job whose code lacks a view.
     pub(super) fn notice(&self) -> Option<String> {
         let Self::Unavailable(reason) = self else {
             return None;
@@ -98,7 +84,6 @@ impl Sight {
     }
 }
 
-/// Bubblewrap that works on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     program: PathBuf,
@@ -107,8 +92,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Runs a program in a view, with the mounts that jobs will have. `place` is an existing
-    /// directory that represents those of a worker.
+    /// Runs a program with the mounts of jobs. `place` stands for the directories of a worker.
     async fn probe(place: &Path) -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("it needs Linux: run the emulator on Linux".to_owned());
@@ -148,7 +132,6 @@ impl View {
         Err(format!("bubblewrap does not work here ({error}): {remedy}"))
     }
 
-    /// Returns the arguments that make the view, without the command.
     fn arguments(&self, mounts: &[Mount], host_name: &str) -> Vec<OsString> {
         let mut arguments = root_arguments(mounts);
         arguments.extend(["--dev-bind", "/dev", "/dev"].map(OsString::from));
@@ -160,29 +143,23 @@ impl View {
     }
 }
 
-/// File of Ubuntu's kernels that contains 1 if programs without a profile cannot create user
-/// namespaces.
+/// File of Ubuntu's kernels: 1 if programs without a profile cannot create user namespaces.
 const USERNS_RESTRICTION: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 /// Path of the OBS root in a view.
 const OBS_IN_VIEW: &str = "/.modelarts-emulator/obs";
 /// Longest host name of a pod.
 const MAX_HOST_NAME: usize = 63;
 
-/// HostEnvironment in which the programs of a worker start.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    /// Directory that contains the paths of a container, as the code sees them: `/` in a view,
-    /// otherwise the directory of the worker.
+    /// Directory of the paths of a container, as the code sees it: `/`, or that of the worker.
     pub(crate) root: PathBuf,
     /// OBS root, as the code sees it.
     pub(crate) obs: PathBuf,
-    /// View in which programs start, with its arguments.
     view: Option<(View, Vec<OsString>)>,
 }
 
-/// Directories of this machine that a stage shows to the code of a worker.
 pub(super) struct Backstage<'a> {
-    /// Directory of the worker.
     pub(super) worker: &'a ConfinedDir,
     pub(super) obs: &'a Path,
     /// Directory of the wheel of MoXing.
@@ -196,15 +173,11 @@ pub(super) struct Backstage<'a> {
 }
 
 impl Stage {
-    /// Returns the stage of a worker whose code sees this machine.
     pub(super) fn machine(worker: &Path, obs: &Path) -> Self {
         Self { root: worker.to_owned(), obs: obs.to_owned(), view: None }
     }
 
-    /// Returns the stage of a worker in a view, and writes its table of host names.
-    ///
-    /// # Errors
-    /// If a directory of the job would replace the home directory of a user of this machine.
+    /// Fails if a directory of the job would replace the home of a user of this machine.
     pub(super) fn container(
         view: &View,
         worker: &Worker,
@@ -256,40 +229,23 @@ impl Stage {
         })
     }
 
-    /// Returns true if the code finds the paths and names of the service.
     pub(crate) fn is_container(&self) -> bool {
         self.view.is_some()
     }
 
-    /// Returns true if the process that [`run_command`](Self::run_command) reports is not the code,
-    /// but the first process of its process IDs, which ends them with itself.
+    /// Returns true if the process that starts is not the code, but the first of its process IDs.
     pub(super) fn has_init(&self) -> bool {
         matches!(&self.view, Some((view, _)) if view.has_own_processes)
     }
 
     /// Returns a command that starts a program and its arguments in `directory`, a path as the code
-    /// sees it.
-    pub(super) fn command<I>(&self, words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
-        self.with_options(&[], words, directory)
-    }
-
-    /// Returns a command like [`command`](Self::command) for the code of a job. In a view, standard
-    /// output reports the process ID of the code ([`ViewStatus`]), and the process is the leader of
-    /// a process group that does not contain bubblewrap.
-    pub(super) fn run_command<I>(&self, words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
-        self.with_options(&["--new-session", "--json-status-fd", "1"], words, directory)
-    }
-
-    fn with_options<I>(&self, options: &[&str], words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
+    /// sees it. `options` are those of bubblewrap.
+    pub(super) fn command(
+        &self,
+        options: &[&str],
+        words: impl IntoIterator<Item = OsString>,
+        directory: &Path,
+    ) -> Command {
         let mut words = words.into_iter();
         let Some((view, arguments)) = &self.view else {
             let mut command = Command::new(words.next().unwrap_or_default());
@@ -306,7 +262,10 @@ impl Stage {
     }
 }
 
-/// First line that bubblewrap reports.
+/// Options with which standard output reports [`ViewStatus`], and the code is the leader of a
+/// process group without bubblewrap.
+pub(super) const RUN_OPTIONS: [&str; 3] = ["--new-session", "--json-status-fd", "1"];
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ViewStatus {
@@ -319,15 +278,13 @@ const SYSTEM_HOSTS: &str = "/etc/hosts";
 
 const SYSTEM_USERS: &str = "/etc/passwd";
 
-/// Returns the users of this machine, after the user of the service with the IDs of this process.
-/// Public scripts look for that name to detect ModelArts.
+/// Returns the users of this machine behind `ma-user`, by which scripts detect ModelArts.
 fn user_table() -> String {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let users = fs::read_to_string(SYSTEM_USERS).unwrap_or_default();
     format!("ma-user:x:{user}:{group}::{MA_HOME}:/bin/bash\n{users}")
 }
 
-/// Returns the host names of this machine and of all workers of a job.
 pub(super) fn host_table(worker: &Worker) -> String {
     let mut table = fs::read_to_string(SYSTEM_HOSTS).unwrap_or_default();
     if !table.is_empty() && !table.ends_with('\n') {

@@ -1,8 +1,5 @@
-//! Root directory of a view: the entries of this machine's root, with other directories in between.
-//!
-//! Bubblewrap creates a mount point that does not exist. In a directory of this machine, it would
-//! stay after the job. A directory of this machine in which a mount point is missing is therefore
-//! replaced by an empty one that contains its entries.
+//! Root directory of a view: the entries of this machine's root and of the mounts. Bubblewrap would
+//! create a missing mount point for good, so its directory is replaced by an empty one.
 
 use std::{
     ffi::OsString,
@@ -10,11 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Directory or file of this machine that a view shows at a path.
 #[derive(Clone, Debug)]
 pub(super) struct Mount {
     source: PathBuf,
-    /// Path in the view.
     pub(super) at: PathBuf,
     is_read_only: bool,
 }
@@ -33,7 +28,6 @@ impl Mount {
 /// Directories that a view replaces as a whole, with arguments of their own.
 const SPECIAL: [&str; 2] = ["/dev", "/proc"];
 
-/// Returns the arguments of bubblewrap that show the files of this machine and the mounts.
 pub(super) fn root_arguments(mounts: &[Mount]) -> Vec<OsString> {
     let mut mounts = mounts.to_vec();
     // A mount point is below those that contain it.
