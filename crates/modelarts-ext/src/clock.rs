@@ -26,17 +26,14 @@
 //!     }
 //! }
 //!
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, _) = start().await?;
+//! # fn main() -> Result { run(async |emulator, _| {
 //! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .clock(FastClock(SystemTime::now(), Instant::now()))
 //!     .build()?;
 //! # let job = hello(&emulator, &client, "clock")?.submit().await?;
 //! let end = job.wait().timeout(Duration::from_secs(24 * 3600)).await?;
 //! # assert!(end.is_completed());
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 
 use std::{

@@ -6,14 +6,14 @@ use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// Starts an emulator and connects to it.
-async fn start() -> Result<(Emulator, Client)> {
-    let emulator = Emulator::builder()
-        .timing(Timing::instant())
-        .start()
-        .await?;
+/// Runs an example with an emulator and a client of it.
+#[tokio::main]
+async fn run(example: impl AsyncFnOnce(&Emulator, Client) -> Result) -> Result {
+    let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
-    Ok((emulator, client))
+    example(&emulator, client).await?;
+    emulator.shutdown().await;
+    Ok(())
 }
 
 /// Creates a job that prints a line. Its script is in the OBS of the emulator.

@@ -9,7 +9,7 @@
 //! modelarts-ext = { version = "0.1", features = ["blocking"] }
 //! ```
 //!
-//! # Submit a job and wait for it
+//! # Submit a job, follow its log, and wait for it
 //!
 //! This program runs without a cloud account: it starts a local service, the crate
 //! [modelarts-emulator](https://docs.rs/modelarts-emulator), which it needs as a second dependency.
@@ -36,41 +36,14 @@
 //!         .flavor("modelarts.vm.cpu.2u")
 //!         .submit()
 //!         .block()?;
+//!     for item in job.logs("worker-0").follow().blocking_iter() {
+//!         println!("{:?}", item?);
+//!     }
 //!     let end = job.wait().block()?;
 //!     println!("{} ended: {:?}", job.name(), end.outcome());
 //! #   assert!(end.is_completed());
 //!     emulator.shutdown().block();
 //!     Ok(())
-//! }
-//! ```
-//!
-//! # Follow a log to its end
-//!
-//! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::{Job, LogItem, blocking::BlockingExt};
-//!
-//! # fn main() -> Result {
-//! #     let (emulator, client) = start().block()?;
-//! #     let job = hello(&emulator, &client, "follow")?.submit().block()?;
-//! #     assert!(print_log(&job)? > 0);
-//! #     emulator.shutdown().block();
-//! #     Ok(())
-//! # }
-//! #
-//! /// Prints the log of a job until the job has ended, and returns the number of lines.
-//! fn print_log(job: &Job) -> Result<usize, Error> {
-//!     let mut lines = 0;
-//!     for item in job.logs("worker-0").follow().blocking_iter() {
-//!         match item? {
-//!             LogItem::Line(line) => {
-//!                 println!("{line}");
-//!                 lines += 1;
-//!             }
-//!             other => println!("({other:?})"),
-//!         }
-//!     }
-//!     Ok(lines)
 //! }
 //! ```
 //!

@@ -6,9 +6,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! use futures::TryStreamExt;
 //! use modelarts_ext::types::FlavorType;
 //!
@@ -19,8 +17,7 @@
 //! while let Some(algorithm) = algorithms.try_next().await? {
 //!     println!("{:?}", algorithm.metadata.and_then(|metadata| metadata.name));
 //! }
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! | of a project | of a job |

@@ -51,9 +51,7 @@ impl JobHandle {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let job = hello(&emulator, &client, "tags")?.submit().await?;
     /// use modelarts_ext::types::CreateTrainJobTagsRequest;
     ///
@@ -69,8 +67,7 @@ impl JobHandle {
     /// let tags = job.tags().collect(10).await?;
     /// # assert_eq!(tags[0].key.as_deref(), Some("team"));
     /// # assert_eq!(tags[0].value.as_deref(), Some("nlp"));
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();

@@ -232,7 +232,8 @@ impl ClientBuilder {
 
     /// Sets the cloud by whose rules [jobs are checked](crate::jobs::create::CreateJob::check).
     /// Default: that of `MODELARTS_CLOUD` in the [environment](Self::from_env), else that of the
-    /// endpoint, of the region or of the address of IAM, else Huawei Cloud.
+    /// endpoint, of the region or of the address of IAM, else Huawei Cloud. The builder logs a
+    /// warning if the variable contradicts the endpoint.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

@@ -67,9 +67,7 @@ impl Client {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # hello(&emulator, &client, "mine")?.submit().await?;
     /// use modelarts_ext::Filter;
     ///
@@ -79,8 +77,7 @@ impl Client {
     ///     println!("{job}");
     /// #   assert_eq!(job.name(), "mine");
     /// }
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

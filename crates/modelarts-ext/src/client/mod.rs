@@ -5,9 +5,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, _) = start().await?;
+//! # fn main() -> Result { run(async |emulator, _| {
 //! use std::time::Duration;
 //!
 //! let client = Client::builder()
@@ -22,8 +20,7 @@
 //!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
 //!     .await?;
 //! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.call().request_id());
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! [`Client::call`] calls any operation of the description through the generated client.
@@ -208,9 +205,7 @@ impl Client {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |_, client| {
     /// use modelarts_ext::types::{
     ///     ChangeTrainingExperimentRequest, CreateTrainingExperimentRequest,
     ///     ExperimentMetadataRequest,
@@ -231,7 +226,7 @@ impl Client {
     /// // A body from JSON.
     /// let body: ChangeTrainingExperimentRequest =
     ///     serde_json::from_value(serde_json::json!({"description": "1e-5 to 1e-3"}))?;
-    /// client
+    /// let changed = client
     ///     .call(|api| {
     ///         api.change_training_experiment()
     ///             .project_id(project)
@@ -240,28 +235,8 @@ impl Client {
     ///             .send()
     ///     })
     ///     .await?;
-    ///
-    /// // No body.
-    /// let experiment = client
-    ///     .call(|api| {
-    ///         api.show_training_experiment_details().project_id(project).experiment_id(id).send()
-    ///     })
-    ///     .await?;
-    /// println!("{:?}, request {:?}", experiment.metadata, experiment.call().request_id());
-    /// # let metadata = experiment.metadata.as_ref().ok_or("the response has no metadata")?;
-    /// # assert_eq!(metadata.name.as_deref(), Some("learning-rates"));
-    /// # assert_eq!(metadata.description.as_deref(), Some("1e-5 to 1e-3"));
-    /// # let body = ExperimentMetadataRequest::builder().description("x");
-    /// # let body = CreateTrainingExperimentRequest::builder().metadata(body);
-    /// # let error = client
-    /// #     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
-    /// #     .await
-    /// #     .unwrap_err();
-    /// # let expected = "CreateTrainingExperimentRequest: metadata.name must be given";
-    /// # assert_eq!(error.to_string(), expected);
-    /// # assert_eq!(emulator.requests()["CreateTrainingExperiment"].received, 1);
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// println!("request {:?}", changed.call().request_id());
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

@@ -5,12 +5,9 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # look(&client, "cf63aba9-63b1-4219-b717-708a2665100b").await?;
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! async fn look(client: &Client, id: &str) -> Result<(), Error> {
 //!     match client.training_jobs().get(id).await {
 //!         Ok(job) => println!("{} is {}", job.name(), job.phase()),

@@ -5,17 +5,14 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, _) = start().await?;
+//! # fn main() -> Result { run(async |emulator, _| {
 //! use modelarts_ext::signing::SigningScheme;
 //!
 //! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .signing(SigningScheme::Scoped { region: "eu-de".into(), service: "modelarts".into() })
 //!     .build()?;
 //! client.training_jobs().list().collect(10).await?;
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 
 // Follows the official Python signer (`openapi/vectors/signing.json`). No official signer has the

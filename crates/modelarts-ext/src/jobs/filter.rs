@@ -238,9 +238,7 @@ impl TimeKey {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # hello(&emulator, &client, "recent")?.submit().await?;
     /// use std::time::{Duration, SystemTime};
     /// use modelarts_ext::Filter;
@@ -251,8 +249,7 @@ impl TimeKey {
     ///     println!("{:?} {job}", job.created_at());
     /// #   assert_eq!(job.name(), "recent");
     /// }
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     #[must_use]
     pub fn after(self, start: impl Into<Timestamp>) -> Filter {

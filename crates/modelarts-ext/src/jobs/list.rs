@@ -143,6 +143,7 @@ impl ListJobs {
     }
 
     /// Lists only jobs that have this tag with one of these values, or with any if there are none.
+    /// Up to 10 tags with up to 10 values each.
     ///
     /// The service then searches only the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(

@@ -7,9 +7,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?.success()?;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{Filter, types::Phase};
@@ -24,8 +22,7 @@
 //!     assert_eq!(bert.matches(&job), Some(true));
 //!     job.delete().await?;
 //! }
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! | for | see |

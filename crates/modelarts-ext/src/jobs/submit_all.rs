@@ -33,7 +33,6 @@ use crate::{
 /// Their ends are detected like those of [`WaitAll`](crate::jobs::wait::WaitAll).
 ///
 /// # Errors
-///
 /// Each job has its own result, so the error of one job does not end the others:
 ///
 /// - A job that breaks a rule of [`CreateJob::check`], or that has the name of an earlier job of
@@ -66,9 +65,7 @@ impl TrainingJobs {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let job = hello(&emulator, &client, "sweep")?;
     /// # let often = std::time::Duration::from_millis(100);
     /// use futures::StreamExt;
@@ -91,8 +88,7 @@ impl TrainingJobs {
     /// }
     /// # indices.sort();
     /// # assert!(indices.into_iter().eq(0..30));
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     pub fn submit_all(&self, jobs: impl IntoIterator<Item = CreateJob>) -> SubmitAll {
         SubmitAll {

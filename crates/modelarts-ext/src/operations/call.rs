@@ -24,10 +24,8 @@ use crate::{
 /// names. The call is signed and retried like every other one.
 ///
 /// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let emulator = modelarts_emulator::Emulator::start().await?;
-/// # let client = modelarts_ext::ClientBuilder::from_vars(emulator.vars()).build()?;
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+/// # fn main() -> Result { run(async |_, client| {
 /// let created = client
 ///     .operation("CreateTrainingExperiment")?
 ///     .body(serde_json::json!({"metadata": {"name": "tokenizer-sweep"}}))
@@ -37,8 +35,7 @@ use crate::{
 ///
 /// let experiments = client.operation("ListTrainingExperiments")?.list().collect(100).await?;
 /// assert_eq!(experiments[0]["metadata"]["name"], "tokenizer-sweep");
-/// # emulator.shutdown().await;
-/// # Ok(()) }
+/// # Ok(()) }) }
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is sent before send() or list()"]
@@ -101,15 +98,12 @@ impl OperationCall {
     /// Builds the request that [`send`](Self::send) would send, without its signature, for display.
     ///
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let emulator = modelarts_emulator::Emulator::start().await?;
-    /// # let client = modelarts_ext::ClientBuilder::from_vars(emulator.vars()).build()?;
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |_, client| {
     /// let request = client.operation("ShowTrainingQuotas")?.request()?;
     /// assert_eq!(request.method().as_str(), "GET");
     /// assert!(request.url().path().ends_with("/training-quotas"));
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

@@ -7,9 +7,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! let quotas = client.operation("ShowTrainingQuotas")?.send().await?;
 //! println!("{}", quotas["quotas"]);
 //!
@@ -18,8 +16,7 @@
 //!
 //! let error = client.operation("ShowTrainingQuota").unwrap_err();
 //! assert!(error.to_string().ends_with("did you mean ShowTrainingQuotas?"));
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 
 // `call` validates parameters and body against the tables of the description.

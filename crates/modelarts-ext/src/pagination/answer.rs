@@ -28,7 +28,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the number of rows, also of those that could not be decoded.
+    /// Returns the number of rows, with those that could not be decoded.
     pub(super) fn rows(&self) -> u64 {
         (self.keys.len() + self.skipped) as u64
     }
@@ -102,8 +102,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Returns `true` if another request is allowed for a list of which this number of rows has
-    /// been read, in pages of `size` rows.
+    /// Returns `true` if another request is allowed after this number of rows.
     pub(super) fn allows_request(&self, rows: u64, size: u32) -> bool {
         let rows = rows.max(self.farthest);
         let page = self.largest_page.clamp(1, u64::from(size));

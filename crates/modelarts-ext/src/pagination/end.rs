@@ -50,8 +50,7 @@ impl Reader {
         State::Pass(second)
     }
 
-    /// Returns the number of rows that were read and the number that the service stated, if the
-    /// former is lower.
+    /// Returns the numbers of rows that were read and stated, if the former is lower.
     fn missing(&self, pass: &Pass) -> Option<(u64, u64)> {
         let last = pass.counts.last.map(|last| (pass.read, last));
         // Rows inserted before the rows already read are not required, so the lowest count applies.
@@ -109,8 +108,7 @@ impl Reader {
         Error::new(ErrorKind::Unexpected, text).with_position(self.position(pass))
     }
 
-    /// Returns the position after the rows that were read; during the second pass, that at the end
-    /// of the first one.
+    /// Returns the position after the rows that were read, in the first pass.
     pub(super) fn position(&self, pass: &Pass) -> Position {
         if let Some((position, _)) = &pass.first {
             return position.clone();

@@ -18,8 +18,7 @@ use crate::{
 
 /// Default page size of lists without a documented maximum.
 const DEFAULT_LIMIT: u32 = 50;
-/// Maximum page size of lists without a documented maximum: the largest that is documented for any
-/// list.
+/// Maximum page size of lists without a documented one: the largest of any list.
 const LARGEST_LIMIT: u32 = 1000;
 
 /// A list of the service. Rows are requested as they are read: see [`stream`](Self::stream),
@@ -70,8 +69,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
-    /// Allows the list to end before it has returned all rows. Used by callers that read the list
-    /// periodically.
+    /// Allows the list to end before all rows, for callers that read it periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
@@ -83,12 +81,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         page::rows(self.pages())
     }
 
-    /// Returns the first rows of the list, up to `max`. The limit bounds the memory that the rows
-    /// take.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`stream`](Self::stream).
+    /// Returns the first rows of the list, up to `max`, or the error of [`stream`](Self::stream).
     pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
         self.stream().take(max).try_collect().await
     }
@@ -107,9 +100,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # for name in ["a", "b", "c"] { hello(&emulator, &client, name)?.submit().await?; }
     /// let list = client.training_jobs().list().oldest_first().page_size(2);
     /// let page = list.page(1).await?;
@@ -118,8 +109,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// # assert_eq!((page.items.len(), page.matching, page.position.rows()), (1, Some(3), 3));
     /// # let page = client.training_jobs().list().page_size(2).page(2).await?;
     /// # assert_eq!((page.items.len(), page.matching), (0, Some(3)));
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

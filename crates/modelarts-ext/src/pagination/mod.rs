@@ -10,9 +10,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # for name in ["one", "two", "three"] {
 //! #     hello(&emulator, &client, name)?.submit().await?;
 //! # }
@@ -27,8 +25,7 @@
 //! let saved = serde_json::to_string(&page.position)?;
 //! let rest = client.training_jobs().list().oldest_first().resume(serde_json::from_str(&saved)?);
 //! assert_eq!(rest.collect(100).await?.len(), 1);
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! After the first page, up to four pages are requested [concurrently](List::in_flight). A dropped

@@ -4,8 +4,7 @@ use modelarts_api::Offset;
 
 use crate::{error::Error, list_position::Position};
 
-/// Largest supported number of rows before a position. No list is that long, and offsets computed
-/// from this number cannot overflow.
+/// Largest supported number of rows before a position, so that offsets cannot overflow.
 pub(super) const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Default number of pages that are requested concurrently.
@@ -18,8 +17,7 @@ pub(crate) struct ReadOptions {
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
     pub(crate) resume: Option<Position>,
-    /// `true` if the list may end before it has returned all rows that the service counts. Readers
-    /// that read the list periodically set it.
+    /// `true` if the list may end before it has returned all rows that the service counts.
     pub(crate) allow_early_end: bool,
 }
 

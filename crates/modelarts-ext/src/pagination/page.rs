@@ -32,8 +32,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns the metadata of the call that returned the page, such as its request id, number of
-    /// attempts and duration.
+    /// Returns the facts about the call: request id, number of attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call

@@ -35,7 +35,6 @@ const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read tha
                               said what its offset counts; say it with `offset_is`, or read the \
                               list again";
 
-/// The reader of a list.
 pub(super) struct Reader {
     pub(super) info: ListInfo,
     pub(super) options: ReadOptions,
@@ -52,10 +51,8 @@ pub(super) struct Reader {
     pub(super) state: State,
 }
 
-/// The state of a list.
 pub(super) enum State {
-    /// No page has been received. The first page is requested alone, because most lists fit on one
-    /// page.
+    /// The first page is requested alone, because most lists fit on one page.
     FirstPage(Pass),
     /// The unit of offsets is not known. The window at offset 1 shows it: it has the rows of the
     /// first page but one if offsets count rows, and none of them if offsets count pages.
@@ -86,8 +83,7 @@ pub(super) struct Pass {
     pub(super) idle: u32,
     /// The number of rows on the last page, if it was shorter than requested.
     short: Option<u32>,
-    /// The end of the first pass and the error of a list that ends there, if this is the second
-    /// pass.
+    /// In a second pass, the end of the first one, and the error of a list that ends there.
     pub(super) first: Option<(Position, Option<Error>)>,
 }
 
@@ -105,8 +101,7 @@ impl Pass {
 
 /// The result of a response.
 pub(super) struct Step {
-    /// For each row, `true` if it is returned, and the position after the page; `None` if another
-    /// request is needed first.
+    /// For each row, `true` if it is returned, and the position after the page.
     pub(super) rows: Option<(Vec<bool>, Position)>,
     /// The number of rows that match the conditions, if the service states it.
     pub(super) matching: Option<u64>,
@@ -165,12 +160,8 @@ impl Reader {
         matches!(self.state, State::FirstPage(_))
     }
 
-    /// Returns the next window to request while `in_flight` windows are requested; `None` if their
-    /// responses are needed first, or if the list has ended.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error with which the list ends.
+    /// Returns the next window to request; `None` if the responses to the `in_flight` windows are
+    /// needed first, or if the list has ended.
     pub(super) fn next_window(&mut self, in_flight: usize) -> Result<Option<Window>, Error> {
         let is_alone = in_flight == 0;
         let window = match mem::replace(&mut self.state, State::Done(None)) {
@@ -211,11 +202,7 @@ impl Reader {
         Ok(window)
     }
 
-    /// Processes a response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the list cannot be read further.
+    /// Processes a response. An error means that the list cannot be read further.
     pub(super) fn take(
         &mut self,
         window: Window,
@@ -243,9 +230,8 @@ impl Reader {
             let doubt = previous.compare(&now, |row| self.history.has_seen(row));
             pass.doubt = pass.doubt.max(doubt);
         }
-        // During a search, no overlap is expected. After a search, the last rows that were read may
-        // have been removed. After a change of the order, known rows do not show the place of
-        // others.
+        // After a search, the last rows that were read may have been removed. After a change of the
+        // order, known rows do not show the place of others.
         let overlap = pass.read.checked_sub(answer.window.start);
         let overlap = overlap.map(|rows| rows as usize);
         let overlap = overlap.filter(|rows| search.is_none() && (pass.idle == 0 || *rows == 0));
@@ -268,7 +254,6 @@ impl Reader {
         Ok(self.accept(pass, search.is_some(), answer, split))
     }
 
-    /// Evaluates a response to the request of this window.
     fn answer(
         &mut self,
         pass: &Pass,
@@ -372,14 +357,12 @@ impl Reader {
         Step { rows: Some((returned, position)), matching: answer.counts.required, cancels }
     }
 
-    /// Returns the step of a response after which another request is needed in this state.
     pub(super) fn again(&mut self, state: State) -> Step {
         self.state = state;
         Step { rows: None, matching: None, cancels: true }
     }
 
-    /// Determines the unit of offsets from the rows of the window at offset 1. If the list has
-    /// changed so much that they do not show it, the first page is requested again.
+    /// Determines the unit of offsets from the rows of the window at offset 1.
     fn detect_unit(&mut self, mut pass: Pass, keys: &[String]) -> Result<Step, Error> {
         let hashes = self.history.hashes(keys);
         let known = hashes.iter().filter(|row| self.history.has_seen(**row)).count();
@@ -409,7 +392,6 @@ impl Reader {
         Ok(self.again(State::Pass(pass)))
     }
 
-    /// Returns the window after the last requested one.
     fn plan_window(&self, pass: &mut Pass) -> Window {
         let window = self.safe_window(pass, pass.planned);
         pass.planned = window.end().max(pass.planned + 1);

@@ -18,8 +18,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Creates a search that begins at this row. `both` is `false` for a list of which every row
-    /// before the position is known: one of them is found by going backwards, or none exists.
+    /// `both` is `false` if all earlier rows are known, so that going backwards suffices.
     pub(super) fn new(row: u64, both: bool) -> Self {
         Self {
             row,
@@ -30,9 +29,8 @@ impl Search {
         }
     }
 
-    /// Returns the next step of the search, `step` rows farther, after a window that begins with
-    /// row `start` and contains no known row. `more` is `true` if the list continues after that
-    /// window. Returns `None` when the whole list has been searched.
+    /// Returns the next step, `step` rows farther, after a window from row `start` on without a
+    /// known row, which `more` rows follow; `None` when the whole list has been searched.
     pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         self.before = self.before.filter(|_| start > 0);

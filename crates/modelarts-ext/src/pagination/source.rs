@@ -39,13 +39,11 @@ impl Counts {
     }
 }
 
-/// The number of rows of a list, as the counts of one response state it. As documented, `total`
-/// counts all rows and `count` those that match the conditions; in some responses, `count` is the
-/// number of rows on the page.
+/// The number of rows of a list, as one response states it. `count` is that of the rows that match the
+/// conditions, or of those on the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCounts {
-    /// The number of rows of the list; `None` if it is not stated, or if the response contradicts
-    /// it.
+    /// The number of rows of the list; `None` if the response contradicts or lacks it.
     pub(crate) required: Option<u64>,
     /// The maximum number of rows that the list may contain.
     pub(crate) most: Option<u64>,
@@ -113,17 +111,14 @@ pub trait Source: Send + Sync + 'static {
     /// Checks the conditions of the list before the first request.
     ///
     /// # Errors
-    ///
     /// Returns an error for the first invalid condition.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Returns the searches that the list consists of, in its order; `None` if the source is one
-    /// search itself. Called once, when reading starts.
+    /// Returns the searches that the list consists of, in its order; `None` if it is one search.
     ///
     /// # Errors
-    ///
     /// Returns an error if the conditions would need too many searches.
     fn searches(&self) -> Result<Option<Vec<Search<Self::Item>>>, Error> {
         Ok(None)

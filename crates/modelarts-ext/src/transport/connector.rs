@@ -26,18 +26,13 @@
 //!     }
 //! }
 //!
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, _) = start().await?;
+//! # fn main() -> Result { run(async |emulator, _| {
 //! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! // Redirects must not be followed: that would forward the credentials.
 //! let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
-//! let client = ClientBuilder::from_vars(emulator.vars())
-//!     .connector(Recorder(http))
-//!     .build()?;
+//! let client = ClientBuilder::from_vars(emulator.vars()).connector(Recorder(http)).build()?;
 //! client.training_jobs().list().collect(10).await?;
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 
 use std::{

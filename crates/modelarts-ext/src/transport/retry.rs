@@ -9,9 +9,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, _) = start().await?;
+//! # fn main() -> Result { run(async |emulator, _| {
 //! use std::time::Duration;
 //! use modelarts_emulator::faults::{Fault, FaultRule};
 //! use modelarts_ext::RetryPolicy;
@@ -24,8 +22,7 @@
 //! emulator.faults().add(FaultRule::times(2, "ListTrainingJobs", Fault::Reset))?;
 //! client.training_jobs().list().collect(10).await?;
 //! assert_eq!(emulator.requests()["ListTrainingJobs"].received, 3);
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! The [time limit](crate::client#time-limits) of a call includes all attempts.

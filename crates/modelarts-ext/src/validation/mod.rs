@@ -6,9 +6,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! use modelarts_ext::validation::FlavorSpec;
 //!
 //! // The spec of a flavor. submit() reads it from the service unless it is given.
@@ -24,8 +22,7 @@
 //!     println!("{}: {violation}", violation.field());
 //! }
 //! assert!(!report.is_ok());
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without a request, with

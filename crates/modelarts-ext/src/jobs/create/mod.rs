@@ -8,9 +8,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # hello(&emulator, &client, "")?;
 //! # emulator.put("bucket/data/rows.csv", "1,2\n")?;
 //! use std::time::Duration;
@@ -41,8 +39,7 @@
 //!     .await?;
 //! # let algorithm = again.details().algorithm.as_ref();
 //! # assert_eq!(algorithm.map(|algorithm| algorithm.outputs.len()), Some(1));
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to

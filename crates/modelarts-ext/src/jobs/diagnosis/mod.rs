@@ -6,9 +6,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # let job = hello(&emulator, &client, "explained")?;
 //! # emulator.put("bucket/code/train.py", "import apexx\n")?;
 //! # let job = job.submit().await?;
@@ -23,8 +21,7 @@
 //! #   assert_eq!(diagnosis.cause, Cause::MissingModule);
 //! #   assert_eq!(diagnosis.confidence, Confidence::Certain);
 //! }
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! A job can be diagnosed in every phase. [`Job::status_reason`](crate::Job::status_reason) applies

@@ -153,24 +153,16 @@ impl Job {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let job = hello(&emulator, &client, "reason")?;
     /// # emulator.put("bucket/code/train.py", "raise SystemExit(137)\n")?;
     /// # let _ = job.submit().await?.wait().await?;
-    /// use futures::TryStreamExt;
-    ///
-    /// let mut jobs = client.training_jobs().list().stream();
-    /// while let Some(job) = jobs.try_next().await? {
+    /// for job in client.training_jobs().list().collect(50).await? {
     ///     println!("{} {} {}", job.name(), job.phase(), job.status_reason().unwrap_or_default());
-    /// #   assert_eq!(
-    /// #       job.status_reason().as_deref(),
-    /// #       Some("worker-0 exit code 137: likely out of memory")
-    /// #   );
+    /// #   let expected = "worker-0 exit code 137: likely out of memory";
+    /// #   assert_eq!(job.status_reason().as_deref(), Some(expected));
     /// }
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     #[must_use]
     pub fn status_reason(&self) -> Option<String> {

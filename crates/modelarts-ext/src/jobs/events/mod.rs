@@ -5,9 +5,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # let job = hello(&emulator, &client, "events")?.submit().await?;
 //! # job.wait().await?.success()?;
 //! use modelarts_ext::EventKind;
@@ -17,8 +15,7 @@
 //!     println!("{event}");
 //! }
 //! assert!(events.iter().any(|event| event.kind() == EventKind::Completed));
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! Events more than two minutes late ([`Events::lateness`]) are returned after the end of the job.
@@ -59,7 +56,8 @@ use crate::{
 
 const MAX_PATTERN: usize = 256;
 
-/// List of the events of a job, oldest first, read once or [followed](Self::follow).
+/// List of the events of a job, oldest first, read once or [followed](Self::follow). The page size
+/// is 1 to 100 events, by default 100.
 pub type Events = List<Event, EventQuery>;
 
 /// Conditions of an event list, and settings for following it, set by the methods of [`Events`].

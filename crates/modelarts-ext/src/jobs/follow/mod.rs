@@ -5,9 +5,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # let job = hello(&emulator, &client, "follow")?.submit().await?;
 //! # job.wait().await?.success()?;
 //! use futures::TryStreamExt;
@@ -22,8 +20,7 @@
 //!         other => println!("{other:?}"),
 //!     }
 //! }
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! [`JobHandle::updates`] has settings, such as the pause between two polls.

@@ -43,9 +43,7 @@ impl Logs {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let job = hello(&emulator, &client, "download")?.submit().await?;
     /// # job.wait().await?.success()?;
     /// # let path = emulator.obs_root().join("worker-0.log");
@@ -53,8 +51,7 @@ impl Logs {
     /// println!("{}: {} bytes, {} lines", path.display(), log.bytes, log.lines);
     /// # assert_eq!(std::fs::read_to_string(&path)?, "hello\n");
     /// # assert_eq!((log.bytes, log.lines), (6, 1));
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

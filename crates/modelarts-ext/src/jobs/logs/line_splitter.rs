@@ -2,8 +2,7 @@
 
 use crate::jobs::logs::item::LogItem;
 
-/// Maximum length of a line, in bytes. Output without line breaks, such as a progress bar, would
-/// otherwise exhaust the memory.
+/// Maximum length of a line, in bytes, which bounds the memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
 /// Splitter of the bytes of a log into lines, which holds the beginning of an incomplete line. A

@@ -34,8 +34,7 @@ const ERROR_BODY_CAP: usize = 16 << 10;
 /// Header with the request id of OBS.
 const OBS_REQUEST_ID: &str = "x-obs-request-id";
 
-/// Reader of one log, with its position. After a lost connection, the reader requests a new link
-/// and continues at its position.
+/// Reader of one log. After a lost connection, it continues with a new link.
 #[derive(Debug)]
 pub(super) struct LinkReader {
     logs: Logs,
@@ -79,12 +78,8 @@ impl LinkReader {
         self.offset
     }
 
-    /// Returns the next bytes; `None` at the end. After an error, the reader continues at its
-    /// position if it is polled again.
-    ///
-    /// # Errors
-    /// Returns an error with [`Error::is_not_ready`] if the log is not in OBS yet. Errors of OBS
-    /// have no [`Error::operation`], in contrast to errors of the request for the link.
+    /// Returns the next bytes; `None` at the end. After an error, the next call goes on. Errors of
+    /// OBS have no [`Error::operation`], in contrast to errors of the request for the link.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             if self.has_ended || self.end.is_some_and(|end| self.offset >= end) {
@@ -143,8 +138,7 @@ impl LinkReader {
         }
     }
 
-    /// Requests a link, and then the log from the position on. Returns `None` if the log ends
-    /// there.
+    /// Requests a link, and the log from the position on; `None` if the log ends there.
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(permanent)?;

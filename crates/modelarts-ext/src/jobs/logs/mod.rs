@@ -9,9 +9,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # let job = hello(&emulator, &client, "logs")?.submit().await?;
 //! # job.wait().await?.success()?;
 //! use futures::TryStreamExt;
@@ -25,8 +23,7 @@
 //!         other => println!("{other:?}"),
 //!     }
 //! }
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
 //! [`Logs::stream`] returns the lines that exist now, [`Logs::download`] writes them to a file, and
@@ -63,8 +60,7 @@ use std::time::Duration;
 
 use crate::jobs::job::JobHandle;
 
-/// Number of the last lines of a log that show the cause of a failure, in the result of a wait and
-/// in a diagnosis.
+/// Number of the last lines of a log in the result of a wait and in a diagnosis.
 pub(super) const LAST_LINES: usize = 10;
 
 /// Log of one task.

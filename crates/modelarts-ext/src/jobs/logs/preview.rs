@@ -60,11 +60,8 @@ pub(super) fn content(preview: &LogPreview) -> &str {
     content.unwrap_or_default()
 }
 
-/// Returns the position in the log at which a preview begins; `None` if it is not known.
-///
-/// It follows from the sizes in the response. Sizes that are not plausible, as those of a
-/// documented example (SOURCES D-79) or of a log with bytes that are not UTF-8, are not used.
-/// Without sizes, a preview that is not long is the whole log.
+/// Returns the position in the log at which a preview begins, by the sizes in the response if they
+/// are plausible (SOURCES D-79). Without them, a preview that is not long is the whole log.
 pub(super) fn first_position(preview: &LogPreview) -> Option<u64> {
     let length = content(preview).len() as u64;
     let size = |size: Option<i64>| u64::try_from(size?).ok();

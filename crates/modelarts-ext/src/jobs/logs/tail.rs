@@ -15,16 +15,12 @@ pub(crate) struct LogTail {
     /// Number of the first of these lines in the log, from 1 on; `None` if the preview did not
     /// contain the whole log.
     pub(crate) first: Option<u64>,
-    /// Lines without control characters. For a line that carriage returns overwrite, the last
-    /// state.
+    /// Lines without control characters, each in its last state.
     pub(crate) lines: Vec<String>,
 }
 
 impl Logs {
     /// Reads the lines in the last `max` bytes of the log, of a preview of at most 5 MB.
-    ///
-    /// # Errors
-    /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet.
     pub(crate) async fn tail(&self, max: usize) -> Result<LogTail, Error> {
         let LogEnd { text, is_whole } = self.end().await?;
         let mut start = text.ceil_char_boundary(text.len().saturating_sub(max));

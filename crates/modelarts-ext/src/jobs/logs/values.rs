@@ -48,9 +48,7 @@ impl Logs {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let script = "print('epoch 1: loss=0.72 acc=0.51')\n\
     /// #               print('epoch 2: loss=0.38 acc=0.84')\n";
     /// # let job = hello(&emulator, &client, "values")?;
@@ -77,8 +75,7 @@ impl Logs {
     /// let accuracies = job.logs("worker-0").values(r"\bacc=(?<value>[\d.]+)")?.stream();
     /// let best = accuracies.try_fold(0.0, |best, next| async move { Ok(next.value.max(best)) });
     /// assert_eq!(best.await?, 0.84);
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

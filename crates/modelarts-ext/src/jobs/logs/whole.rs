@@ -39,8 +39,7 @@ impl Logs {
     }
 }
 
-/// Reader of a whole log, part by part. The log is read by its link, or by a preview that contains
-/// it if it is not in OBS or OBS cannot be reached.
+/// Reader of a whole log, by its link, or by a preview if OBS does not return it.
 #[derive(Debug)]
 pub(super) struct WholeLog {
     logs: Logs,
@@ -80,8 +79,7 @@ impl WholeLog {
     }
 }
 
-/// Returns `true` if the service may have a log although its link failed with this error: the
-/// service has no link, or OBS does not return the log.
+/// Returns `true` if the service may have a log although its link failed with this error.
 fn may_exist_elsewhere(error: &Error) -> bool {
     let is_of_obs = error.operation().is_none();
     is_of_obs

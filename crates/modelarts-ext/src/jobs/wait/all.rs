@@ -64,9 +64,7 @@ impl TrainingJobs {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # for name in ["try-1", "try-2"] {
     /// #     hello(&emulator, &client, name)?.submit().await?;
     /// # }
@@ -83,8 +81,7 @@ impl TrainingJobs {
     /// #   count += 1;
     /// }
     /// # assert_eq!(count, 2);
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

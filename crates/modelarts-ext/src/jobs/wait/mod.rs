@@ -6,9 +6,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
+//! # fn main() -> Result { run(async |emulator, client| {
 //! # let job = hello(&emulator, &client, "wait")?.submit().await?;
 //! use std::time::Duration;
 //! use modelarts_ext::Outcome;
@@ -22,29 +20,11 @@
 //!     other => println!("{other:?}"),
 //! }
 //! # assert!(end.is_completed());
-//! # emulator.shutdown().await;
-//! # Ok(()) }
+//! # Ok(()) }) }
 //! ```
 //!
-//! For functions that take a future, such as `join_all`, `into_future` converts a wait:
-//!
-//! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! # #[tokio::main]
-//! # async fn main() -> Result {
-//! # let (emulator, client) = start().await?;
-//! # let first = hello(&emulator, &client, "first")?.submit().await?;
-//! # let second = hello(&emulator, &client, "second")?.submit().await?;
-//! use futures::future::join_all;
-//!
-//! for end in join_all([&first, &second].map(|job| job.wait().into_future())).await {
-//!     println!("{}", end?.success()?);
-//! }
-//! let task = tokio::spawn(first.wait().into_future());
-//! println!("{}", task.await??.success()?);
-//! # emulator.shutdown().await;
-//! # Ok(()) }
-//! ```
+//! Functions that take a future, such as `join_all` and `tokio::spawn`,
+//! take `job.wait().into_future()`.
 //!
 //! [`Waited::success`] returns an error unless the job completed or the condition holds. A wait can
 //! also be a [stream](Wait::stream), or end [on a condition](Wait::until).

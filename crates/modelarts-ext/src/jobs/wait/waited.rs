@@ -70,14 +70,11 @@ impl Waited {
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # #[tokio::main]
-    /// # async fn main() -> Result {
-    /// # let (emulator, client) = start().await?;
+    /// # fn main() -> Result { run(async |emulator, client| {
     /// # let job = hello(&emulator, &client, "success")?.submit().await?;
     /// let job = job.wait().await?.success()?;
     /// println!("{} ran for {:?}", job.name(), job.time_run());
-    /// # emulator.shutdown().await;
-    /// # Ok(()) }
+    /// # Ok(()) }) }
     /// ```
     ///
     /// # Errors

@@ -18,8 +18,7 @@ pub(super) struct PreviousWindow {
     count: Option<u64>,
     /// `true` if the last row was new, so that no row that was read follows it.
     is_frontier: bool,
-    /// The rows of earlier windows that were missing in the next one. Either inserted rows pushed
-    /// them farther back, or that response was generated earlier.
+    /// The rows of earlier windows that were missing in the next one, as after an insertion.
     missing: HashSet<u64>,
 }
 
@@ -46,11 +45,8 @@ impl PreviousWindow {
         Self::new(hashes.clone(), window.start, counts.required)
     }
 
-    /// Compares the next window with this one. `is_seen` returns `true` for a row that this pass
-    /// has read.
-    ///
-    /// Insertions and removals preserve the order of the other rows, and move them by the change
-    /// of the number of rows. A window at the beginning of the list hides no row.
+    /// Compares the next window with this one. Insertions and removals preserve the order of the
+    /// other rows, and move them by the change of the number of rows.
     pub(super) fn compare(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> Doubt {
         let (places, places_now) = (places(&self.rows), places(&now.rows));
         // Indexes of the rows that occur exactly once in both windows.

@@ -25,8 +25,7 @@ const MATCH_SCORE: i32 = 20;
 const DELETION_PENALTY: i32 = 10;
 const INSERTION_PENALTY: i32 = 3;
 
-/// The rows that were read: keys of the most recent rows, and hashes of many more rows, so that no
-/// row is returned twice.
+/// Keys of the most recent rows that were read, and hashes of many more.
 #[derive(Debug, Default)]
 pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
@@ -44,8 +43,7 @@ pub(super) struct RowHistory {
     pub(super) seen: u64,
     /// `true` if rows precede those in `recent`.
     has_earlier: bool,
-    /// `true` if the hashes of some returned rows are unknown, because another stream returned them
-    /// or because they exceed the limit.
+    /// `true` if the hashes of some returned rows are unknown.
     pub(super) is_incomplete: bool,
 }
 
@@ -64,8 +62,7 @@ impl RowHistory {
         Self { unique, ..Self::default() }
     }
 
-    /// Records the rows before a saved position as already returned. `more` is `true` if the list
-    /// has further rows before these.
+    /// Records the rows before a saved position as returned; `more` precede them.
     pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
@@ -74,7 +71,6 @@ impl RowHistory {
         self.is_incomplete = more;
     }
 
-    /// Begins another pass, which has read no row.
     pub(super) fn begin_pass(&mut self) {
         self.pass += 1;
         self.seen = 0;
@@ -82,9 +78,8 @@ impl RowHistory {
         self.has_earlier = false;
     }
 
-    /// Begins again with a list in which none of the last rows was found. If it has no equal rows,
-    /// all rows that were read have been removed, and later rows without an id count as new.
-    /// Returns `false` if some rows that were read are unknown, so that this is not certain.
+    /// Begins again with a list in which none of the last rows was found. Returns `false` if it is
+    /// not certain that all rows that were read have been removed.
     pub(super) fn restart(&mut self, has_equal_rows: bool) -> bool {
         if self.is_incomplete || !self.unique && !has_equal_rows && self.has_earlier {
             return false;
@@ -120,9 +115,8 @@ impl RowHistory {
         (last, self.has_earlier || skip > 0)
     }
 
-    /// Returns the number of rows by which the next window should overlap the rows that were read.
-    /// The result is `usual`, or up to `most` if the last rows are equal or alternate, because such
-    /// a sequence looks the same after a shift.
+    /// Returns the number of rows by which the next window overlaps: `usual`, or up to `most` if
+    /// the last rows are equal or alternate, because such a sequence looks the same after a shift.
     pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
@@ -137,10 +131,8 @@ impl RowHistory {
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
-    /// Records the rows of a page, and determines which of them are returned. A row with an id is
-    /// returned if it was not returned before. Of equal rows without an id, those in excess of the
-    /// largest number on any earlier page are returned. The rows before `first` have been returned,
-    /// even if their hashes are unknown.
+    /// Records a page, and determines which rows from `first` on are returned: of equal rows,
+    /// those in excess of the largest number on any earlier page.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let mut admitted = Vec::with_capacity(hashes.len());
@@ -174,7 +166,6 @@ impl RowHistory {
         admitted
     }
 
-    /// Stores the keys of the last rows.
     pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
         self.recent.extend(keys);
         let old = self.recent.len().saturating_sub(RECENT_ROWS);
@@ -182,10 +173,8 @@ impl RowHistory {
         self.has_earlier |= old > 0;
     }
 
-    /// Returns the number of rows at the beginning of a window that were read, or that precede a
-    /// row that was read. `overlap` is the expected number if the list has not shifted. The result
-    /// is `None` if an overlap is expected but no row is known, so that rows before the window may
-    /// be missing.
+    /// Returns the number of rows at the beginning of a window that are known, or precede a known
+    /// row; `None` if there must be some and are none, so that rows before it may be missing.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = (overlap == Some(0)).then_some(0);
         if self.unique {
@@ -202,14 +191,8 @@ impl RowHistory {
         unmoved.or_else(|| self.align(keys, overlap)).or(first)
     }
 
-    /// Returns the index of the first new row of a window.
-    ///
-    /// The function aligns the last rows that were read with the beginning of the window (sequence
-    /// alignment). Matching rows increase the score; rows inserted or removed between them reduce
-    /// it. Rows before the first match reduce it only slightly.
-    ///
-    /// If some rows are equal, a small number of matching rows can be a coincidence. If an overlap
-    /// is expected, so that another window may match better, the result is then `None`.
+    /// Returns the index of the first new row of a window, by sequence alignment with the last rows
+    /// that were read. `None` if so few rows match that they may be others that are equal.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         // Of several equal rows, the first are assumed to be those that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;

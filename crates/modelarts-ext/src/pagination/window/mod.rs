@@ -38,8 +38,7 @@ pub(super) struct WindowPlan {
     pub(super) size: u32,
     /// The largest window that the service supports.
     pub(super) max: u32,
-    /// The number of known rows at the beginning of a window, which show whether the list has
-    /// shifted.
+    /// The number of known rows at the beginning of a window, which show shifts of the list.
     pub(super) overlap: u32,
     /// The number of rows on a page for each overlapping row, at least.
     pub(super) divisor: u32,
@@ -50,8 +49,6 @@ impl WindowPlan {
         Window { offset, limit, start: start_of(self.unit, offset, limit) }
     }
 
-    /// Returns the usual overlap. It is at most half of the largest window, so that the window also
-    /// contains new rows.
     pub(super) fn usual_overlap(&self) -> u32 {
         self.overlap.min(self.max / 2)
     }
@@ -83,10 +80,8 @@ impl WindowPlan {
         }
     }
 
-    /// Returns the window of a list whose offsets count pages. Pages begin at multiples of their
-    /// size, so only some sizes overlap with the rows read. Among pages that begin at least
-    /// `overlap` rows before the end of the rows read, the function chooses the one that adds the
-    /// most rows; among several of these, the smallest.
+    /// Returns the page that begins at least `overlap` rows before the end of the rows read and
+    /// adds the most rows. Pages begin at multiples of their size, so only some sizes overlap.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
         let pages = (1..=self.max)
             .map(|limit| self.window((read - overlap) / u64::from(limit), limit))

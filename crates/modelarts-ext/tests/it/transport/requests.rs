@@ -9,7 +9,7 @@ use modelarts_ext::{
     Client, Credentials, ErrorKind, RetryPolicy,
     api::{self, BoxFuture, ClientInfo, Operation},
     connector::{ConnectorError, HttpConnector},
-    types::{Language, TrainingJob},
+    types::{CreateTrainingExperimentRequest, ExperimentMetadataRequest, Language, TrainingJob},
 };
 
 use super::fixtures::{JOB, header, job};
@@ -36,6 +36,21 @@ async fn requests_name_the_program_and_the_language() {
     let both = format!("trainer/7 {own}");
     assert_eq!(header(&requests[1], "user-agent"), Some(&*both));
     assert_eq!(header(&requests[1], "x-language"), Some("zh-cn"));
+}
+
+#[tokio::test]
+async fn a_builder_without_a_required_field_sends_nothing() {
+    let server = Server::start([]).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let body = ExperimentMetadataRequest::builder().description("x");
+    let body = CreateTrainingExperimentRequest::builder().metadata(body);
+    let error = client
+        .call(|api| api.create_training_experiment().project_id(PROJECT).body(body).send())
+        .await
+        .unwrap_err();
+    let expected = "CreateTrainingExperimentRequest: metadata.name must be given";
+    assert_eq!(error.to_string(), expected);
+    assert!(server.requests().is_empty());
 }
 
 /// Sends a request through the generated client with custom headers, including headers that

@@ -8,8 +8,7 @@ use crate::jobs::logs::{
     preview::{content, first_position},
 };
 
-/// Size of the beginning and of the end of the content that are stored to compare previews with, in
-/// bytes.
+/// Size of the beginning and of the end of the content that previews are compared with, in bytes.
 pub(super) const STORED: usize = 64 << 10;
 
 /// Size of text that does not recur by chance if it begins within a line, in bytes.
@@ -34,8 +33,7 @@ pub(super) struct Content {
 pub(super) enum Located {
     /// The response may lack the text.
     Unknown,
-    /// The new text begins at the index `at` of the preview, after `missing` bytes that the preview
-    /// lacks.
+    /// The new text begins at the index `at` of the preview, after `missing` bytes that it lacks.
     Continued { at: usize, missing: u64 },
     /// The preview shows another log, whose first `missing` bytes it lacks; `None` if the number is
     /// not known.
@@ -150,8 +148,7 @@ impl Content {
         let located = first.and_then(|first| self.locate_by_position(text, first));
         located.unwrap_or_else(|| match self.locate_after_loss(text, first) {
             Some(at) => Located::Continued { at, missing: 0 },
-            // The log is another one: the task was restarted, and may have written more than
-            // before.
+            // The task was restarted, and may have written more than before.
             None => Located::Replaced { missing: first },
         })
     }

@@ -52,8 +52,7 @@ enum State {
     /// The part cannot be read by the link. The next preview follows without a pause, and returns
     /// the rest of the part as a gap.
     Unfilled,
-    /// The service does not have the log at the moment. If the stream ends so, lines may be
-    /// missing.
+    /// The service does not have the log at the moment.
     Absent,
     /// The service has deleted the log. There is no further request.
     Deleted,
@@ -70,8 +69,7 @@ struct Fill {
     expected: Vec<u8>,
     /// Position at which the preview ended.
     log_end: u64,
-    /// `true` if the bytes that were added are those of the log, because `known` or `expected`
-    /// shows it.
+    /// `true` if `known` or `expected` shows that the bytes are those of the log.
     is_confirmed: bool,
 }
 
@@ -85,8 +83,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine that begins with the given number of the existing lines, or with the whole
-    /// log.
+    /// Creates an engine that begins with this number of the existing lines, or with all.
     pub(super) fn new(tail: Option<usize>) -> Self {
         Self {
             state: tail.map_or(State::Continuing, State::Tail),
@@ -144,8 +141,7 @@ impl Engine {
         };
     }
 
-    /// Returns the items at the end of the stream: the last line, if it is incomplete, and a gap if
-    /// the service had the log, and does not have it any more.
+    /// Returns the items at the end of the stream: an incomplete line, and a gap for a lost log.
     pub(super) fn finish(&mut self) -> Vec<LogItem> {
         let mut items = Vec::from_iter(self.content.finish());
         if self.is_absent() && self.has_content() {

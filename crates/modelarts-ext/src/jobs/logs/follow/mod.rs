@@ -30,8 +30,7 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Size of the items that are returned at once while a part of a log is read by its link, in bytes.
-/// It equals the size of a preview.
+/// Size of the items that are returned at once from a link, in bytes: that of a preview.
 const CHUNK: usize = 5 << 20;
 
 impl Logs {
@@ -91,8 +90,7 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls the log once. A log that does not exist yet yields no items; a deleted log yields a
-    /// gap.
+    /// Polls the log once.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
         let mut items = Vec::new();
@@ -154,8 +152,7 @@ impl LogFollower {
         self.polls.complete();
     }
 
-    /// Returns the last items. `is_gone` is `true` if the job was deleted, so the rest of the log
-    /// cannot be read.
+    /// Returns the last items; `is_gone` is `true` if the job was deleted.
     pub(crate) fn finish(&mut self, is_gone: bool) -> Vec<LogItem> {
         if is_gone {
             self.engine.step(Answer::Absent, &mut Vec::new());
@@ -163,8 +160,7 @@ impl LogFollower {
         self.engine.finish()
     }
 
-    /// Returns `true` if the log does not exist, although its job ran. The service may not state
-    /// the start of a job.
+    /// Returns `true` if the log does not exist, although its job ran.
     pub(crate) fn lacks_log(&self, job: &Job) -> bool {
         let has_run = job.started_at().is_some() || job.is_completed();
         self.engine.is_absent() && (self.engine.has_content() || has_run)
