@@ -1,6 +1,6 @@
 //! Hexadecimal digits. Not part of the public interface.
 
-/// Returns bytes as hexadecimal digits in lower case. Compiled into its callers, because a signature
+/// Returns bytes as hexadecimal digits in lower case. Inlined into its callers, because a signature
 /// takes fewer instructions then.
 #[inline]
 #[must_use]

@@ -39,8 +39,8 @@ impl Counts {
     }
 }
 
-/// The number of rows of a list, as one response states it. `count` is that of the rows that match the
-/// conditions, or of those on the page.
+/// The number of rows of a list, as one response states it. `count` is that of the rows that match
+/// the conditions, or of those on the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCounts {
     /// The number of rows of the list; `None` if the response contradicts or lacks it.
