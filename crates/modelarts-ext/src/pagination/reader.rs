@@ -28,7 +28,7 @@ const FIRST_AHEAD: usize = 4;
 /// The maximum number of times that the unit of offsets is detected from a list that changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
 /// The minimum number of rows on the pages from which the unit of offsets is detected.
-const MIN_ROWS_OF_UNIT: u32 = 10;
+const MIN_ROWS_OF_UNIT: u32 = 4;
 
 /// The error message if the unit of offsets could not be detected.
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
@@ -366,13 +366,15 @@ impl Reader {
     fn detect_unit(&mut self, mut pass: Pass, keys: &[String]) -> Result<Step, Error> {
         let hashes = self.history.hashes(keys);
         let known = hashes.iter().filter(|row| self.history.has_seen(**row)).count();
-        let unit = match 4 * known {
-            known if known <= keys.len() => OffsetUnit::Pages,
-            known if known >= 3 * keys.len() => OffsetUnit::Records,
+        let unit = match keys.len() {
+            rows if 4 * known <= rows => OffsetUnit::Pages,
+            rows if 4 * (known + 1) >= 3 * rows => OffsetUnit::Records,
             _ => return self.doubt_unit(pass),
         };
         (self.plan.unit, self.plan.size, self.unit_doubts) = (unit, self.options.size, None);
-        if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| !keys.is_empty()) {
+        // A change of the list can be taken for the other unit if the page is very short.
+        let is_certain = keys.len() >= MIN_ROWS_OF_UNIT as usize;
+        if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| is_certain) {
             // Another list of this client may already have detected the unit.
             let _ = detected.set(unit);
         }

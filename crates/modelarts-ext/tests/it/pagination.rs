@@ -149,8 +149,8 @@ async fn the_offset_of_events_is_found_out_and_remembered() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // The client requests record 84; the service interprets the offset as page 84.
-        events(150, 0..0),
+        // The service interprets the offset 1 as the second page.
+        events(150, 100..150),
         // This page contains the last known rows and the remaining rows.
         events(150, 84..150),
         // The second list begins again with the first page.
@@ -169,7 +169,7 @@ async fn the_offset_of_events_is_found_out_and_remembered() {
         queries(&server),
         [
             "limit=100&offset=0&order=asc",
-            "limit=100&offset=84&order=asc",
+            "limit=100&offset=1&order=asc",
             "limit=84&offset=1&order=asc",
             "limit=100&offset=0&order=asc",
             "limit=84&offset=1&order=asc",
