@@ -56,8 +56,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     }
 
     /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: the
-    /// documented unit; where sources disagree, the client detects the unit from the first two
-    /// pages.
+    /// documented unit; where sources disagree, the client detects the unit once, by a request.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self

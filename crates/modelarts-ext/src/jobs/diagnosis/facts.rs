@@ -27,7 +27,7 @@ pub(super) struct Facts {
     pub(super) has_started: bool,
     pub(super) time_run: Option<Duration>,
     pub(super) failed: Option<Failed>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<RunFacts>,
     pub(super) auto_stop: Option<Duration>,
     pub(super) flavor: Option<String>,
     pub(super) memory: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Failed {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Run {
+pub(super) struct RunFacts {
     pub(super) ended_at: Option<Timestamp>,
     pub(super) reason: Option<String>,
     pub(super) task: Option<String>,
@@ -93,7 +93,7 @@ impl Facts {
             tasks: job.tasks().to_vec(),
             has_started: job.started_at().is_some(),
             time_run: job.time_run(),
-            runs: job.runs().iter().map(Run::new).collect(),
+            runs: job.runs().iter().map(RunFacts::new).collect(),
             // The unit of the service is hours; no document admits another one.
             auto_stop: spec.and_then(|spec| {
                 let hours = u64::try_from(spec.auto_stop.as_ref()?.duration?).ok()?;
@@ -119,7 +119,7 @@ impl Facts {
         facts
     }
 
-    pub(super) fn last_run(&self) -> Option<&Run> {
+    pub(super) fn last_run(&self) -> Option<&RunFacts> {
         self.runs.last()
     }
 
@@ -244,7 +244,7 @@ fn finished(event: &Event) -> Option<(String, i64)> {
     }
 }
 
-impl Run {
+impl RunFacts {
     fn new(record: &RunningRecord) -> Self {
         let reason = record.end_reason.clone().filter(|text| !text.is_empty());
         let faults = record.recover_records.iter();

@@ -9,7 +9,7 @@ use crate::{
         events::{Events, dedup::Deduplicator, event::Event, kind::EventKind},
         job::Job,
         polling::{
-            follower::{Follower, Part},
+            follower::{Batch, Follower},
             rounds::{EndWatch, SourcePolls},
         },
     },
@@ -140,7 +140,7 @@ impl Follower for EventFollower {
     type Item = Event;
     const POLLS_PER_PART: bool = false;
 
-    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<Event>, Error> {
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Batch<Event>, Error> {
         match self.next(end_watch).await {
             Ok(Some(new)) => return Ok((new, true)),
             Ok(None) => {}

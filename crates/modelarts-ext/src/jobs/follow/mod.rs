@@ -49,7 +49,7 @@ use crate::{
         logs::{follow::LogFollower, item::LogItem},
         polling::{
             IN_FLIGHT,
-            follower::{Follower, Part},
+            follower::{Batch, Follower},
             rounds::{EndStatus, EndWatch, SourcePolls},
         },
     },
@@ -177,7 +177,7 @@ impl Follower for JobFollower {
     type Item = JobUpdate;
 
     /// Reads events first, so that the lines that precede an event are available with it.
-    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<JobUpdate>, Error> {
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Batch<JobUpdate>, Error> {
         let mut more_events = true;
         while more_events && self.held_events.len() < self.max_events {
             let (new, more) = self.events.read(end_watch).await?;
@@ -266,7 +266,7 @@ impl JobFollower {
     async fn read_logs(
         &mut self,
         end_watch: &EndWatch,
-    ) -> Result<Part<(String, Vec<LogItem>)>, Error> {
+    ) -> Result<Batch<(String, Vec<LogItem>)>, Error> {
         let (mut lines, mut any_more) = (Vec::new(), false);
         if !self.settings.logs {
             return Ok((lines, any_more));

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// New items, and `true` if more items are available without a pause.
-pub(crate) type Part<T> = (Vec<T>, bool);
+pub(crate) type Batch<T> = (Vec<T>, bool);
 
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
@@ -28,7 +28,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
     fn read(
         &mut self,
         end_watch: &mut EndWatch,
-    ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
+    ) -> impl Future<Output = Result<Batch<Self::Item>, Error>> + Send;
 
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
@@ -74,7 +74,7 @@ struct FollowState<F> {
 
 impl<F: Follower> FollowState<F> {
     /// Reads the next part of a round. Returns the new items, and `true` if the loop continues.
-    async fn next(&mut self) -> Result<Part<F::Item>, Error> {
+    async fn next(&mut self) -> Result<Batch<F::Item>, Error> {
         if self.details_are_next {
             self.poller.round(self.end_watch.poll()).await.transpose()?;
             self.details_are_next = false;

@@ -1,5 +1,5 @@
-//! Comparison of each window of a list with the previous one, which shows whether the order of the
-//! rows holds, and the unit of offsets.
+//! Comparison of each window of a list with the previous one, which shows if the order of the rows
+//! holds.
 
 use std::{
     collections::{HashMap, HashSet},

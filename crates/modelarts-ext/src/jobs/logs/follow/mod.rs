@@ -23,7 +23,7 @@ use crate::{
             link::LinkReader,
         },
         polling::{
-            follower::{Follower, Part},
+            follower::{Batch, Follower},
             rounds::{EndStatus, EndWatch, SourcePolls},
         },
     },
@@ -91,7 +91,7 @@ impl LogFollower {
     }
 
     /// Polls the log once.
-    pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
+    pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Batch<LogItem>, Error> {
         self.polls.begin(end_watch);
         let mut items = Vec::new();
         match self.engine.request() {
@@ -170,7 +170,7 @@ impl LogFollower {
 impl Follower for LogFollower {
     type Item = LogItem;
 
-    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<LogItem>, Error> {
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Batch<LogItem>, Error> {
         match self.poll(end_watch).await {
             Ok(part) => return Ok(part),
             Err(error) if error.is_gone() => end_watch.is_gone = true,
