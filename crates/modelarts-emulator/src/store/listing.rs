@@ -31,7 +31,7 @@ pub(crate) struct JobPage {
 
 /// Minimum offset of pages that are looked up in the creation counts. At smaller offsets, a scan is
 /// faster. Tests use a smaller value, because they create few jobs.
-const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
+const MIN_COUNTED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// Minimum number of characters of a part of a name that the index supports.
 const TRIGRAM_LENGTH: usize = 3;
@@ -130,7 +130,7 @@ impl Selection {
             return Ok((count, Vec::new()));
         }
         let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
-        if skip >= MAX_SCANNED_OFFSET {
+        if skip >= MIN_COUNTED_OFFSET {
             let first = if self.ascending { before + skip } else { end - 1 - skip };
             if let Some(span) = creation_counts::span_at(connection, groups, first)? {
                 let within = first - span.before;

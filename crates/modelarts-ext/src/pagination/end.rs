@@ -41,7 +41,7 @@ impl Reader {
         }
         let is_suspect = missing.is_some() || pass.doubt == Doubt::Reordered;
         let error = is_suspect.then(|| self.ended_early(&pass, missing));
-        if pass.first.is_some() || self.history.is_incomplete {
+        if pass.first_end.is_some() || self.history.is_incomplete {
             return State::Done(error);
         }
         self.plan.size = self.plan.max;
@@ -61,7 +61,7 @@ impl Reader {
 
     /// Ends a list that takes too many requests.
     pub(super) fn too_many_requests(&self, pass: Pass) -> Result<Option<Window>, Error> {
-        if let Some((_, error)) = pass.first {
+        if let Some((_, error)) = pass.first_end {
             return error.map_or(Ok(None), Err);
         }
         let text = format_args!(
@@ -110,7 +110,7 @@ impl Reader {
 
     /// Returns the position after the rows that were read, in the first pass.
     pub(super) fn position(&self, pass: &Pass) -> Position {
-        if let Some((position, _)) = &pass.first {
+        if let Some((position, _)) = &pass.first_end {
             return position.clone();
         }
         let (last, more) = self.history.saved();

@@ -57,8 +57,8 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
 
     /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: the
     /// documented unit; where sources disagree, the client detects the unit once, by a request.
-    pub fn offset_is(mut self, meaning: Offset) -> Self {
-        self.options.meaning = Some(meaning);
+    pub fn offset_is(mut self, unit: Offset) -> Self {
+        self.options.unit = Some(unit);
         self
     }
 

@@ -8,14 +8,14 @@ use crate::{error::Error, list_position::Position};
 pub(super) const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Default number of pages that are requested concurrently.
-const IN_FLIGHT: usize = 4;
+const PAGES_IN_FLIGHT: usize = 4;
 
 /// The options for reading a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
-    pub(crate) meaning: Option<Offset>,
+    pub(crate) unit: Option<Offset>,
     pub(crate) resume: Option<Position>,
     /// `true` if the list may end before it has returned all rows that the service counts.
     pub(crate) allow_early_end: bool,
@@ -23,17 +23,17 @@ pub(crate) struct ReadOptions {
 
 impl ReadOptions {
     pub(crate) fn new(size: u32) -> Self {
-        Self { size, in_flight: IN_FLIGHT, meaning: None, resume: None, allow_early_end: false }
+        Self { size, in_flight: PAGES_IN_FLIGHT, unit: None, resume: None, allow_early_end: false }
     }
 
     pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
-        let problem = match (&self.meaning, &self.resume) {
+        let problem = match (&self.unit, &self.resume) {
             _ if !(1..=max).contains(&self.size) => {
                 format!("page_size {}: must be 1 to {max}", self.size)
             }
             _ if self.in_flight == 0 => "in_flight 0: must be at least 1".to_owned(),
-            (Some(meaning), _) if !matches!(meaning, Offset::PageIndex | Offset::Record) => {
-                format!("offset_is {meaning:?}: the offset of {list} counts pages or records")
+            (Some(unit), _) if !matches!(unit, Offset::PageIndex | Offset::Record) => {
+                format!("offset_is {unit:?}: the offset of {list} counts pages or records")
             }
             (_, Some(position)) if position.list != list => {
                 format!("resume: the position is one in {}, and this is {list}", position.list)

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-type Answer<T> = Result<(Window, RawPage<T>), Error>;
+type FetchedPage<T> = Result<(Window, RawPage<T>), Error>;
 
 /// Returns the pages of a list. Pages are requested while the stream is polled; a dropped stream
 /// sends no further requests.
@@ -46,7 +46,7 @@ struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
     reader: Reader,
     /// The requests in flight, in the order of their windows.
-    pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
+    pending: FuturesOrdered<BoxFuture<'static, FetchedPage<S::Item>>>,
 }
 
 impl<S: Source + ?Sized> Pager<S> {
@@ -99,7 +99,7 @@ pub(super) async fn page<S: Source + ?Sized>(
     let (info, size) = (source.info(), u64::from(options.size));
     let start = number.saturating_mul(size);
     let detected = || info.detected_offset.as_ref()?.get().copied();
-    let unit = options.meaning.and_then(OffsetUnit::of).or_else(detected);
+    let unit = options.unit.and_then(OffsetUnit::of).or_else(detected);
     let problem = if options.resume.is_some() {
         "resume: must not be set for a page with a number".to_owned()
     } else if pagination.offset == Offset::SinglePage && number > 0 {

@@ -11,9 +11,9 @@ use crate::{
     pagination::{
         answer::{Answer, Budget, PassCounts},
         options::ReadOptions,
+        overlap_search::{self, OverlapSearch},
         previous_window::{Doubt, PreviousWindow},
         row_history::RowHistory,
-        search::{self, Search},
         source::{Counts, ListInfo, RowCounts},
         window::{Window, WindowPlan},
     },
@@ -61,7 +61,7 @@ pub(super) enum State {
     Pass(Pass),
     /// A window had none of the rows before it, because the list has shifted. Windows around it are
     /// requested until one has.
-    Search(Pass, Search),
+    Search(Pass, OverlapSearch),
     /// The list has ended, with an error if rows may be missing.
     Done(Option<Error>),
 }
@@ -84,13 +84,13 @@ pub(super) struct Pass {
     /// The number of rows on the last page, if it was shorter than requested.
     short: Option<u32>,
     /// In a second pass, the end of the first one, and the error of a list that ends there.
-    pub(super) first: Option<(Position, Option<Error>)>,
+    pub(super) first_end: Option<(Position, Option<Error>)>,
 }
 
 impl Pass {
     /// Returns the second pass through a list.
     pub(super) fn second(position: Position, error: Option<Error>) -> Self {
-        Self { ahead: 1, first: Some((position, error)), ..Self::default() }
+        Self { ahead: 1, first_end: Some((position, error)), ..Self::default() }
     }
 
     /// Continues after the first `read` rows, with one request.
@@ -113,7 +113,7 @@ impl Reader {
     pub(super) fn new(info: ListInfo, pagination: Pagination, mut options: ReadOptions) -> Self {
         let mut history = RowHistory::new(info.unique);
         let mut pass = Pass { ahead: FIRST_AHEAD, ..Pass::default() };
-        let mut unit = options.meaning.and_then(OffsetUnit::of);
+        let mut unit = options.unit.and_then(OffsetUnit::of);
         let mut unknown_before = 0;
         if let Some(position) = options.resume.take() {
             unit = unit.or(position.counts);
@@ -240,7 +240,7 @@ impl Reader {
             false => self.history.split(&answer.keys, overlap),
         };
         let Some(split) = split else {
-            return self.search(pass, search, &answer);
+            return self.search_overlap(pass, search, &answer);
         };
         match &mut pass.previous {
             Some(previous) => previous.replace(now, |row| self.history.has_seen(row)),
@@ -349,7 +349,7 @@ impl Reader {
             self.progress = pass.read;
         }
         let position = self.position(&pass);
-        self.state = match is_end || pass.idle > search::MAX_SEARCHES {
+        self.state = match is_end || pass.idle > overlap_search::MAX_SEARCHES {
             true => self.end(pass),
             false if self.unit_doubts.is_some() && self.plan.max > 1 => State::Unit(pass),
             false => State::Pass(pass),

@@ -5,8 +5,8 @@ use crate::{
     list_position::OffsetUnit,
     pagination::{
         answer::Answer,
+        overlap_search::{MAX_SEARCHES, OverlapSearch},
         reader::{Pass, Reader, State, Step},
-        search::{MAX_SEARCHES, Search},
     },
 };
 
@@ -15,10 +15,10 @@ const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read t
                                 said where to go on; read it again";
 impl Reader {
     /// Starts or continues a search, after a window without known rows.
-    pub(super) fn search(
+    pub(super) fn search_overlap(
         &mut self,
         mut pass: Pass,
-        search: Option<Search>,
+        search: Option<OverlapSearch>,
         answer: &Answer,
     ) -> Result<Step, Error> {
         pass.go_to(pass.read);
@@ -30,7 +30,7 @@ impl Reader {
             pass.idle += 1;
             // The first window of the search begins half a window before this one, so that about
             // half of its rows are known if the list has not shifted.
-            let mut search = Search::new(start.saturating_sub(max / 2), !is_complete);
+            let mut search = OverlapSearch::new(start.saturating_sub(max / 2), !is_complete);
             search.has_equal_rows = is_equal;
             let state = match pass.idle > MAX_SEARCHES {
                 true => self.end(pass),

@@ -10,8 +10,12 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
+/// Default number of concurrent requests of a synchronization.
+pub(super) const DEFAULT_TRANSFERS: usize = 16;
+/// Maximum of this number.
+pub(super) const MAX_TRANSFERS: usize = 1_000;
 /// Maximum size of the contents that all transfers together hold in memory, in bytes.
-const IN_FLIGHT: u32 = 32 << 20;
+const BYTES_IN_MEMORY: u32 = 32 << 20;
 
 /// Limits that all transfers of a synchronization share.
 pub(crate) struct Limits {
@@ -30,7 +34,7 @@ impl Limits {
     pub(crate) fn new(transfers: usize) -> Self {
         Self {
             requests: Arc::new(Semaphore::new(transfers)),
-            bytes: Arc::new(Semaphore::new(IN_FLIGHT as usize)),
+            bytes: Arc::new(Semaphore::new(BYTES_IN_MEMORY as usize)),
             buffers: Arc::default(),
         }
     }
@@ -52,7 +56,7 @@ impl Limits {
     /// A task acquires this permit before the permit of a request, and never holds two, which could
     /// cause a deadlock.
     pub(crate) async fn bytes(&self, size: u64) -> Permit {
-        let size = u32::try_from(size).unwrap_or(IN_FLIGHT).min(IN_FLIGHT);
+        let size = u32::try_from(size).unwrap_or(BYTES_IN_MEMORY).min(BYTES_IN_MEMORY);
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
         Permit { _permit: permit.ok() }
     }
@@ -114,7 +118,7 @@ impl Drop for Buffer {
         let mut unused = self.buffers.0.lock();
         let total: usize = unused.iter().map(Vec::capacity).sum();
         let is_large = self.bytes.capacity() >= MIN_BUFFER;
-        if is_large && total + self.bytes.capacity() <= IN_FLIGHT as usize {
+        if is_large && total + self.bytes.capacity() <= BYTES_IN_MEMORY as usize {
             unused.push(std::mem::take(&mut self.bytes));
         }
     }

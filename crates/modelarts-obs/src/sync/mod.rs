@@ -125,13 +125,12 @@ use modelarts_ext::Error;
 use crate::{
     address::ObsPath,
     obs::Obs,
-    sync::{progress::Reporter, synchronization::Options},
+    sync::{
+        limits::{DEFAULT_TRANSFERS, MAX_TRANSFERS},
+        progress::Reporter,
+        synchronization::Options,
+    },
 };
-
-/// Default of [`DirectorySync::transfers`].
-const DEFAULT_TRANSFERS: usize = 16;
-/// Maximum of [`DirectorySync::transfers`].
-const MAX_TRANSFERS: usize = 1_000;
 
 /// Synchronization of a directory or of a single file. Awaiting it returns its [`Summary`];
 /// [`stream`](Self::stream) returns its progress. The [module](self) describes which files are

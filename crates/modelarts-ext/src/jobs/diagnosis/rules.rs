@@ -17,7 +17,7 @@ use crate::jobs::{
     },
     events::{event::Event, kind::EventKind},
     exit_code::signal_name,
-    logs::{LAST_LINES, timestamp::zoned_time},
+    logs::{tail::LAST_LINES, timestamp::zoned_time},
 };
 
 const FULL: f64 = 95.0;

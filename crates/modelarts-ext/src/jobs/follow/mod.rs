@@ -48,7 +48,7 @@ use crate::{
         job::{Job, JobHandle},
         logs::{follow::LogFollower, item::LogItem},
         polling::{
-            IN_FLIGHT,
+            REQUESTS_IN_FLIGHT,
             follower::{Batch, Follower},
             rounds::{EndStatus, EndWatch, SourcePolls},
         },
@@ -283,7 +283,7 @@ impl JobFollower {
         for log in &mut self.logs {
             polls.push(Box::pin(log.poll(end_watch)));
         }
-        let answers: Vec<_> = stream::iter(polls).buffered(IN_FLIGHT).collect().await;
+        let answers: Vec<_> = stream::iter(polls).buffered(REQUESTS_IN_FLIGHT).collect().await;
         for (log, answer) in self.logs.iter_mut().zip(answers) {
             match answer {
                 Ok((items, more)) => {

@@ -31,8 +31,8 @@ use crate::{
 
 /// Length at which the body of an error is truncated, in bytes.
 const ERROR_BODY_CAP: usize = 16 << 10;
-/// Header with the request id of OBS.
-const OBS_REQUEST_ID: &str = "x-obs-request-id";
+/// Headers with the request id: that of OBS, and that of the S3 protocol.
+const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
 
 /// Reader of one log. After a lost connection, it continues with a new link.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl LinkReader {
         let mask = Mask::new(secrets.iter().map(AsRef::as_ref));
         let host = origin(url.as_str()).and_then(|origin| Url::parse(&origin).ok());
         let Some(host) = host else {
-            return Err(permanent(no_link()));
+            return Err(without_retry(no_link()));
         };
         let mut request = Request::new(Method::GET, url);
         let headers = request.headers_mut();
@@ -172,7 +172,7 @@ impl LinkReader {
                 Some((Some(start), _)) if start <= self.offset => start,
                 _ => {
                     let message = format!("{} sends another part of the log", place(&host));
-                    return Err(permanent(Error::new(ErrorKind::Unexpected, message)));
+                    return Err(without_retry(Error::new(ErrorKind::Unexpected, message)));
                 }
             },
             // The position is at or after the end of the log.
@@ -301,7 +301,7 @@ async fn refusal(response: &mut Response, host: &Url, mask: &Mask) -> Error {
     let mut error = ApiError::default();
     error.error_code = code;
     error.error_msg = Some(format!("{} refuses the log: {reason}", place(host)));
-    let request_id = response.headers().get(OBS_REQUEST_ID);
+    let request_id = REQUEST_ID_HEADERS.iter().find_map(|name| response.headers().get(*name));
     error.request_id = request_id.and_then(|id| {
         let id = id.to_str().ok()?;
         Some(mask.text(id).unwrap_or_else(|| id.to_owned()))
@@ -335,7 +335,7 @@ fn no_link() -> Error {
 
 /// Returns the error for a log that is shorter than before.
 fn replaced() -> AttemptError {
-    permanent(
+    without_retry(
         Error::new(
             ErrorKind::Unexpected,
             "the log was replaced by a shorter one while it was read, as by a restart of the task",
@@ -345,6 +345,6 @@ fn replaced() -> AttemptError {
 }
 
 /// Returns the failure of an attempt that is not repeated.
-fn permanent(error: Error) -> AttemptError {
+fn without_retry(error: Error) -> AttemptError {
     AttemptError { result: AttemptResult::NotSent, error, permanent: true }
 }

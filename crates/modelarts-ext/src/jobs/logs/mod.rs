@@ -60,9 +60,6 @@ use std::time::Duration;
 
 use crate::jobs::job::JobHandle;
 
-/// Number of the last lines of a log in the result of a wait and in a diagnosis.
-pub(super) const LAST_LINES: usize = 10;
-
 /// Log of one task.
 #[derive(Clone, Debug)]
 #[must_use]

@@ -9,6 +9,9 @@ use crate::{
     },
 };
 
+/// Number of the last lines of a log in the result of a wait and in a diagnosis.
+pub(crate) const LAST_LINES: usize = 10;
+
 /// Last lines of a log, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LogTail {

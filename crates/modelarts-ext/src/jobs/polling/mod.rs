@@ -1,10 +1,9 @@
-//! Polling for waits and followed jobs.
-//!
-//! A `Poller` decides when a round begins. Waits read jobs in a round; `follower` reads the
-//! details, events and logs of a job, until `rounds` finds that nothing is missing.
+//! Polling for waits and followed jobs: `poller` decides when a round begins, `follower` reads a
+//! job, and `rounds` decides when nothing is missing.
 
 pub(crate) mod follower;
 pub(crate) mod poller;
 pub(crate) mod rounds;
 
-pub(crate) const IN_FLIGHT: usize = 16;
+/// Maximum number of requests in flight of a wait, or of the follow of a job.
+pub(crate) const REQUESTS_IN_FLIGHT: usize = 16;

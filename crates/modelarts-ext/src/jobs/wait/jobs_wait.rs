@@ -12,7 +12,7 @@ use crate::{
         filter::MAX_VALUES,
         job::{Job, JobHandle},
         polling::{
-            IN_FLIGHT,
+            REQUESTS_IN_FLIGHT,
             poller::{ErrorTolerance, PollInterval, Poller},
         },
         wait::{
@@ -86,7 +86,7 @@ impl EndReads {
     fn has_room(&self) -> bool {
         let room = match self.mode {
             DetailReads::First => 1,
-            _ => IN_FLIGHT,
+            _ => REQUESTS_IN_FLIGHT,
         };
         self.in_flight.len() < room
     }

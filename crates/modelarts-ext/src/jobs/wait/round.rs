@@ -19,7 +19,7 @@ use crate::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
         job::{Job, is_final},
         list::ListJobs,
-        polling::{IN_FLIGHT, poller::ErrorTolerance},
+        polling::{REQUESTS_IN_FLIGHT, poller::ErrorTolerance},
         wait::job_set::JobSet,
     },
     pagination::page::PageStream,
@@ -220,10 +220,10 @@ pub(super) async fn read_jobs(
             return Ok(());
         }
         let are_reads = matches!(requests[0], Request::Read(_));
-        let pages = (IN_FLIGHT / requests.len()).max(1);
+        let pages = (REQUESTS_IN_FLIGHT / requests.len()).max(1);
         let requests = requests.into_iter();
         let answers = requests.map(|request| request.send(client.clone(), pages));
-        let mut answers = stream::iter(answers).flatten_unordered(IN_FLIGHT);
+        let mut answers = stream::iter(answers).flatten_unordered(REQUESTS_IN_FLIGHT);
         let mut last_error = None;
         while let Some(answer) = answers.next().await {
             match answer {

@@ -4,7 +4,7 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use crate::pagination::tests::{
-    MEANINGS, counts,
+    UNITS, counts,
     simulated_list::{Change, Setting},
 };
 
@@ -86,17 +86,17 @@ fn no_answer_loses_a_row_or_takes_too_many_requests() {
             for (page_name, cap) in PAGES {
                 for (change_name, change) in CHANGES {
                     for (size, in_flight) in [(50, 4), (10, 4), (1, 1)] {
-                        for meaning in MEANINGS {
+                        for unit in UNITS {
                             let setting = Setting {
-                                meaning,
-                                documented: meaning,
+                                unit,
+                                documented: unit,
                                 size,
                                 in_flight,
                                 ..setting(rows, total, cap, change)
                             };
                             let what = format!(
                                 "{rows} rows, total {total_name}, pages {page_name}, \
-                                 {change_name}, {size} {in_flight} {meaning:?}"
+                                 {change_name}, {size} {in_flight} {unit:?}"
                             );
                             outcome::<true>(&setting, &format!("{what}, ids"));
                             outcome::<false>(&setting, &what);

@@ -22,23 +22,18 @@ use crate::{
     list_position::{OffsetUnit, Position},
 };
 
-pub(super) const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
+pub(super) const UNITS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
 #[test]
-fn each_meaning_of_offset_reads_every_row_once() {
+fn each_unit_of_offsets_reads_every_row_once() {
     for count in 0..12 {
         for size in 1..6 {
-            for meaning in MEANINGS {
-                let setting = Setting {
-                    meaning,
-                    documented: meaning,
-                    size,
-                    in_flight: 3,
-                    ..Setting::of(count)
-                };
+            for unit in UNITS {
+                let setting =
+                    Setting { unit, documented: unit, size, in_flight: 3, ..Setting::of(count) };
                 let all: Vec<_> = (0..count).collect();
-                assert_eq!(setting.read::<true>().0, all, "{meaning:?} {size}");
-                assert_eq!(setting.read::<false>().0, all, "{meaning:?} {size}");
+                assert_eq!(setting.read::<true>().0, all, "{unit:?} {size}");
+                assert_eq!(setting.read::<false>().0, all, "{unit:?} {size}");
             }
         }
     }
@@ -58,14 +53,14 @@ fn a_list_that_fits_one_page_costs_one_request() {
 
 #[test]
 fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
-    for meaning in MEANINGS {
+    for unit in UNITS {
         for (last, in_flight, disputed) in
             [(0, 1, false), (0, 4, false), (0, 1, true), (2, 4, false)]
         {
             for total in [true, false] {
                 let setting = Setting {
-                    meaning,
-                    documented: meaning,
+                    unit,
+                    documented: unit,
                     disputed,
                     total,
                     in_flight,
@@ -83,8 +78,7 @@ fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
             }
         }
         // All rows are on the first page, which is full.
-        let setting =
-            Setting { meaning, documented: meaning, last_offset: Some(0), ..Setting::of(50) };
+        let setting = Setting { unit, documented: unit, last_offset: Some(0), ..Setting::of(50) };
         let (rows, asked) = setting.end::<true>();
         assert_eq!(rows, Ok((0..50).collect()));
         assert!(asked < 10, "{asked}");
@@ -146,21 +140,21 @@ fn dropping_the_stream_cancels_the_requests_in_flight() {
 
 #[test]
 fn disputed_offsets_are_found_out() {
-    for (meaning, asked) in [
+    for (unit, asked) in [
         // One request only shows the unit.
         (Offset::Record, vec![(0, 20), (1, 20), (4, 36), (24, 36), (44, 36)]),
         (Offset::PageIndex, vec![(0, 20), (1, 20), (0, 40), (0, 50), (1, 34)]),
     ] {
-        let setting = Setting { meaning, disputed: true, size: 20, ..Setting::of(65) };
+        let setting = Setting { unit, disputed: true, size: 20, ..Setting::of(65) };
         let (rows, table) = setting.read::<false>();
         assert_eq!(rows, (0..65).collect::<Vec<_>>());
-        assert_eq!(table.asked, asked, "{meaning:?}");
+        assert_eq!(table.asked, asked, "{unit:?}");
     }
 }
 
 #[test]
 fn a_client_stores_the_detected_unit_of_offsets() {
-    let setting = Setting { meaning: Offset::PageIndex, disputed: true, ..Setting::of(200) };
+    let setting = Setting { unit: Offset::PageIndex, disputed: true, ..Setting::of(200) };
     let (list, _) = setting.list::<false>();
     let detected = list.detected.clone();
     let read = |list: List<false>| {
@@ -303,7 +297,7 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     };
     for setting in [pushed, split] {
         let setting = Setting {
-            meaning: Offset::PageIndex,
+            unit: Offset::PageIndex,
             documented: Offset::PageIndex,
             total: false,
             size: 1,
@@ -346,7 +340,7 @@ fn changes(course: Course) -> impl Strategy<Value = Vec<Change>> {
 fn settings(course: Course) -> impl Strategy<Value = Setting> {
     let list = (
         0..400_u32,
-        prop::sample::select(&MEANINGS[..]),
+        prop::sample::select(&UNITS[..]),
         any::<bool>(),
         prop_oneof![Just(None), (course.least_cap..50_u32, any::<bool>()).prop_map(Some)],
         any::<bool>(),
@@ -355,14 +349,14 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
     let changes =
         (prop::collection::vec(changes(course), 0..40), prop::collection::vec(0..5_u8, 1..9));
     (list, reading, changes).prop_map(
-        |((rows, meaning, disputed, cap, total), (size, in_flight), (changes, delays))| Setting {
-            meaning,
+        |((rows, unit, disputed, cap, total), (size, in_flight), (changes, delays))| Setting {
+            unit,
             // If offsets count pages, a service that reduces the page size is supported only if its
             // responses state the reduced size.
-            cap: cap.map(|(cap, says)| (cap, says || meaning == Offset::PageIndex)),
+            cap: cap.map(|(cap, says)| (cap, says || unit == Offset::PageIndex)),
             total: total || cap.is_some(),
             // A disputed unit is detected only while the list does not change.
-            documented: if disputed && changes.is_empty() { Offset::Record } else { meaning },
+            documented: if disputed && changes.is_empty() { Offset::Record } else { unit },
             disputed: disputed && changes.is_empty(),
             size,
             in_flight,
@@ -444,7 +438,7 @@ proptest! {
         run in 4..=LONGEST_RUN,
     ) {
         // Pages begin at multiples of their size, which limits the possible overlaps.
-        let most = if setting.meaning == Offset::PageIndex { 30 } else { LONGEST_RUN };
+        let most = if setting.unit == Offset::PageIndex { 30 } else { LONGEST_RUN };
         let run = run.min(most);
         let mut setting = setting;
         for change in setting.changes.iter_mut().flatten() {

@@ -11,7 +11,7 @@ use crate::{
     pagination::{
         page, pager,
         tests::{
-            MEANINGS, config, counts,
+            UNITS, config, counts,
             simulated_list::{Change, Count, Rows, Setting, Table},
         },
     },
@@ -28,14 +28,14 @@ fn always(requests: usize, changes: impl Fn(u64) -> Vec<Change>) -> Vec<Vec<Chan
 
 #[test]
 fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
-    for meaning in MEANINGS {
-        for documented in MEANINGS {
+    for unit in UNITS {
+        for documented in UNITS {
             for (part, request) in [(0, 1), (0, 2), (500, 1), (1000, 1), (0, 3)] {
                 let mut changes = vec![Vec::new(); 4];
                 changes[request] = vec![Change::Insert(part, 1)];
                 let setting =
-                    Setting { meaning, documented, disputed: true, changes, ..Setting::of(300) };
-                let what = format!("{meaning:?} {documented:?} {part} {request}");
+                    Setting { unit, documented, disputed: true, changes, ..Setting::of(300) };
+                let what = format!("{unit:?} {documented:?} {part} {request}");
                 let (rows, error, table) = read::<true>(&setting);
                 assert_eq!(error.map(|error| error.to_string()), None, "{what}");
                 let mut stayed: Vec<u32> = rows.into_iter().filter(|row| *row < 300).collect();
@@ -56,18 +56,18 @@ fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
 #[test]
 fn equal_rows_with_others_between_them_are_read_completely() {
     let rows: Vec<u32> = (6..60).flat_map(|row| [3 * row, 3 * (row - 6) + 1]).collect();
-    for meaning in MEANINGS {
-        for documented in MEANINGS {
+    for unit in UNITS {
+        for documented in UNITS {
             for size in [1, 3, 10, 50] {
                 let setting = Setting {
                     rows: Rows(rows.clone()),
-                    meaning,
+                    unit,
                     documented,
                     disputed: true,
                     size,
                     ..Setting::of(0)
                 };
-                let what = format!("{meaning:?} {documented:?} {size}");
+                let what = format!("{unit:?} {documented:?} {size}");
                 let (given, error, table) = read::<false>(&setting);
                 assert_eq!(error.map(|error| error.to_string()), None, "{what} {:?}", table.asked);
                 let kinds = |rows: &[u32]| {
@@ -84,18 +84,18 @@ fn equal_rows_with_others_between_them_are_read_completely() {
 
 #[test]
 fn rows_of_one_time_in_any_order_come_once() {
-    for meaning in MEANINGS {
+    for unit in UNITS {
         for (size, disputed) in [(50, false), (50, true), (10, false), (1, false)] {
             let setting = Setting {
-                meaning,
-                documented: meaning,
+                unit,
+                documented: unit,
                 disputed,
                 run: 1,
                 size,
                 changes: always(5000, |seed| vec![Change::Shuffle(0, 100, seed)]),
                 ..Setting::of(100)
             };
-            let what = format!("{meaning:?} {size} {disputed}");
+            let what = format!("{unit:?} {size} {disputed}");
             for (rows, error, table) in [read::<true>(&setting), read::<false>(&setting)] {
                 let given: HashSet<u32> = rows.iter().copied().collect();
                 assert_eq!(given.len(), rows.len(), "{what}");
@@ -215,17 +215,17 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
 /// The service gives fewer rows than requested without stating so, and counts the rows of a page.
 #[test]
 fn a_list_of_short_pages_does_not_end_with_its_first_page() {
-    for meaning in MEANINGS {
+    for unit in UNITS {
         let setting = Setting {
-            meaning,
-            documented: meaning,
+            unit,
+            documented: unit,
             count: Some(Count::OfPage),
             cap: Some((5, false)),
             ..Setting::of(150)
         };
         for (rows, error, _) in [read::<true>(&setting), read::<false>(&setting)] {
-            assert_eq!(rows, (0..150).collect::<Vec<_>>(), "{meaning:?}: {error:?}");
-            assert!(error.is_none(), "{meaning:?}: {error:?}");
+            assert_eq!(rows, (0..150).collect::<Vec<_>>(), "{unit:?}: {error:?}");
+            assert!(error.is_none(), "{unit:?}: {error:?}");
         }
     }
 }
@@ -273,22 +273,18 @@ fn history() -> impl Strategy<Value = Setting> {
     ];
     let list = (
         0..300_u32,
-        prop::sample::select(&MEANINGS[..]),
-        prop::sample::select(&MEANINGS[..]),
+        prop::sample::select(&UNITS[..]),
+        prop::sample::select(&UNITS[..]),
         any::<bool>(),
         prop_oneof![4 => Just(0), 1 => -20..20_i64],
     );
     let reading = (5..=50_u32, prop_oneof![Just(1), 2..6_usize], any::<bool>());
     (list, reading, prop::collection::vec(one, 0..60)).prop_map(
-        |(
-            (rows, meaning, documented, total, total_error),
-            (size, in_flight, disputed),
-            changes,
-        )| {
+        |((rows, unit, documented, total, total_error), (size, in_flight, disputed), changes)| {
             Setting {
                 run: 1,
-                meaning,
-                documented: if disputed { documented } else { meaning },
+                unit,
+                documented: if disputed { documented } else { unit },
                 disputed,
                 total,
                 total_error,

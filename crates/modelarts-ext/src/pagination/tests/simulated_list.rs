@@ -59,7 +59,7 @@ pub(crate) struct Setting {
     pub(crate) rows: Rows,
     /// The number of equal rows in a run, for rows without an id.
     pub(crate) run: u32,
-    pub(crate) meaning: Offset,
+    pub(crate) unit: Offset,
     pub(crate) documented: Offset,
     pub(crate) disputed: bool,
     pub(crate) max: u32,
@@ -93,7 +93,7 @@ impl Setting {
         Self {
             rows: Rows((0..rows).collect()),
             run: 3,
-            meaning: Offset::Record,
+            unit: Offset::Record,
             documented: Offset::Record,
             disputed: false,
             max: 50,
@@ -257,7 +257,7 @@ impl Table {
         let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
         let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
         let most = if self.setting.ignores_limit { usize::MAX } else { used as usize };
-        let start = match self.setting.meaning {
+        let start = match self.setting.unit {
             Offset::PageIndex => offset * i64::from(used),
             _ => offset,
         };

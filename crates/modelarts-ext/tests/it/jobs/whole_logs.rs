@@ -191,9 +191,9 @@ async fn refusals_of_obs_are_errors_without_secrets() {
              end of the log can be read, by preview() or follow()",
         ),
         (
-            obs("404 Not Found", "", bucket.len(), bucket),
-            "HOST refuses the log: no bucket (NoSuchBucket, HTTP 404); only the end of the log can \
-             be read, by preview() or follow()",
+            obs("404 Not Found", "x-amz-request-id: 0A1B\r\n", bucket.len(), bucket),
+            "HOST refuses the log: no bucket (NoSuchBucket, HTTP 404, request id 0A1B); only the \
+             end of the log can be read, by preview() or follow()",
         ),
         (
             obs("404 Not Found", "", 0, ""),

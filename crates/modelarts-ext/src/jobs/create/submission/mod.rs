@@ -3,11 +3,11 @@
 //! A create request is not idempotent, but job names are unique: if the service receives a repeated
 //! request, it rejects it, because the name is in use.
 
-// The specs of a job are read before it is checked and sent. If the response is lost, `comparison`
+// The specs of a job are read before it is checked and sent. If the response is lost, `search`
 // searches for the job. `policy` decides what follows each answer.
 
-mod comparison;
 mod policy;
+mod search;
 
 use std::{
     ops::ControlFlow,
@@ -141,7 +141,7 @@ impl Checked {
                 ControlFlow::Continue(unsettled) => unsettled,
             };
             let answered_at = clock.now();
-            let search = comparison::find(client, &self.body, started, unsettled.name_is_taken());
+            let search = search::find(client, &self.body, started, unsettled.name_is_taken());
             let doing = "the job of a lost create was being searched for";
             let found = run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.

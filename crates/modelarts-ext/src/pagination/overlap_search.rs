@@ -6,7 +6,7 @@ pub(super) const MAX_SEARCHES: u32 = 2;
 /// Search for the last rows that were read. It begins at the expected position and alternates
 /// between both directions, at growing distance.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search {
+pub(super) struct OverlapSearch {
     /// The row that the next window includes.
     pub(super) row: u64,
     /// First and last row that were searched; `None` if no rows remain in that direction.
@@ -17,7 +17,7 @@ pub(super) struct Search {
     pub(super) has_equal_rows: bool,
 }
 
-impl Search {
+impl OverlapSearch {
     /// `both` is `false` if all earlier rows are known, so that going backwards suffices.
     pub(super) fn new(row: u64, both: bool) -> Self {
         Self {
@@ -54,7 +54,7 @@ mod tests {
 
     fn searched(start: u64, length: u64) -> Vec<u64> {
         let plan = WindowPlan { max: 10, ..WindowPlan::default() };
-        let mut search = Some(Search::new(start, true));
+        let mut search = Some(OverlapSearch::new(start, true));
         let mut rows = Vec::new();
         while let Some(at) = search {
             let window = plan.around(at.row);
