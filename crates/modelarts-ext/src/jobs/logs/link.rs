@@ -141,7 +141,7 @@ impl LinkReader {
     /// Requests a link, and the log from the position on; `None` if the log ends there.
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
-        let url = self.logs.link().await.map_err(permanent)?;
+        let url = self.logs.link().await.map_err(without_retry)?;
         let secrets: Vec<_> = url.query_pairs().map(|(_, value)| value).collect();
         let mask = Mask::new(secrets.iter().map(AsRef::as_ref));
         let host = origin(url.as_str()).and_then(|origin| Url::parse(&origin).ok());
