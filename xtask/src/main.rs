@@ -33,19 +33,19 @@ struct Cli {
 enum Command {
     /// Compiles the description; rewrites the snapshots of the result and the table of operations
     Codegen {
-        /// Fail on any difference instead of rewriting
+        /// Fails on any difference instead of rewriting
         #[arg(long)]
         check: bool,
     },
     /// Checks that the description compiles, and that its extensions keep the rules
     Spec {
-        /// The OpenAPI description
+        /// Path of the OpenAPI description
         #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
         description: PathBuf,
     },
     /// Decodes captured bodies, encodes them again and lists the differences
     Payload {
-        /// The name of a schema, or Empty
+        /// Name of a schema, or Empty
         schema: String,
         /// Files with one JSON body each; - is standard input
         #[arg(required = true)]
@@ -53,7 +53,7 @@ enum Command {
     },
     /// Writes the table of operations in openapi/README.md
     Readme {
-        /// Fail on any difference instead of rewriting
+        /// Fails on any difference instead of rewriting
         #[arg(long)]
         check: bool,
     },
@@ -65,7 +65,7 @@ enum Command {
     /// Builds the files of a release of the description, in target/dist
     #[command(args_conflicts_with_subcommands = true)]
     Dist {
-        /// Build twice, and fail if the bytes differ
+        /// Builds twice, and fails if the bytes differ
         #[arg(long)]
         check: bool,
         #[command(subcommand)]
@@ -73,7 +73,7 @@ enum Command {
     },
 }
 
-/// Files of other releases.
+/// Subcommands of `dist`, for files of other releases.
 #[derive(Subcommand)]
 enum Dist {
     /// Writes the licences of the packages in the programs, for the package for Python

@@ -32,13 +32,13 @@ pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     table
 }
 
-/// Returns a collapsed section.
+/// Returns a collapsed HTML section with a summary.
 pub fn collapsed(summary: &str, text: &str) -> String {
     // The empty lines end the HTML block, so that the text is parsed as Markdown.
     format!("<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
 }
 
-/// Returns the text below a heading of the second level, up to the next one.
+/// Returns the text below a heading of the second level, up to the next such heading.
 pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     let mark = format!("\n## {heading}\n");
     let (_, after) =
@@ -46,7 +46,7 @@ pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
-/// Returns the text with `inner` between two marks; `None` if it lacks one of them.
+/// Returns the text with `inner` between two marks; `None` if the text lacks a mark.
 pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String> {
     let (before, rest) = text.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
@@ -55,7 +55,7 @@ pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String
 
 /// Link in a Markdown text.
 struct Link<'a> {
-    /// The text between the previous link and this one.
+    /// Text between the previous link and this link.
     before: &'a str,
     label: &'a str,
     target: &'a str,

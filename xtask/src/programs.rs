@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{cargo_here, root};
 
-/// Decodes bodies as `schema` by the example `payload` of modelarts-api, and lists the differences.
-/// The program runs in the current directory, so that the paths may be relative. It is separate, so
-/// that xtask builds even if the description does not compile.
+/// Runs the example `payload` of modelarts-api, which decodes bodies as `schema` and lists the
+/// differences. The example runs in the current directory, so that paths may be relative. It is a
+/// separate program, so that xtask builds even if the description does not compile.
 pub fn payload(schema: &str, files: &[PathBuf]) -> Result<ExitCode> {
     let status = cargo_here()
         .args(["run", "--quiet", "--package", "modelarts-api", "--example", "payload"])

@@ -97,7 +97,7 @@ fn clouds(clouds: &Value) -> &'static str {
     }
 }
 
-/// Returns the description of the paging of a list, for the table.
+/// Describes the paging of a list, for the table.
 fn pages(pagination: &Value) -> String {
     let mut text = match pagination["offset"].as_str() {
         Some("page-index") => "by page",

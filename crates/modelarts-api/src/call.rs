@@ -1,4 +1,4 @@
-//! Functions that generated operations use to send a request and decode its response.
+//! Functions with which generated operations send a request and decode the response.
 
 use std::cell::Cell;
 
@@ -20,14 +20,14 @@ use crate::{
     response::{RawResponse, Response},
 };
 
-/// Sends a request through the transport of the client, and returns a response with a success
-/// status.
+/// Sends a request through the transport of the client, and returns the response if it has a
+/// success status.
 ///
 /// Generated calls use this function instead of an HTTP client (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
-/// Returned when the request has no response, a response with another status, or the body of an
-/// error with a success status. The body of an error is converted to [`ApiError`] from any shape.
+/// Returns an error if no response arrives, if the status is not a success status, or if the body
+/// is that of an error despite a success status. Error bodies of any shape become [`ApiError`].
 pub async fn send(
     client: &Client,
     request: Request,
@@ -40,7 +40,7 @@ pub async fn send(
         200..=299 if !error_body::is_error(&response.body) => Ok(response),
         200..=299 | 400..=599 => {
             error_body::normalise(&mut response.body);
-            // Transports mask the bodies of other statuses.
+            // For all other statuses, the transport has already masked the body.
             if response.status.is_success()
                 && let text = String::from_utf8_lossy(&response.body)
                 && let Some(masked) = transport.mask(&response.extensions, &text)
@@ -53,20 +53,20 @@ pub async fn send(
     }
 }
 
-/// Decodes a response of [`send`] in the same way as generated calls.
+/// Decodes a response that [`send`] returned, in the same way as generated calls.
 ///
-/// A program can also send a custom request, and decode the response as any type of
-/// [`types`](crate::types) or as JSON.
+/// A program can use this function to decode the response to a custom request as any type of
+/// [`types`](crate::types), or as JSON.
 ///
 /// # Errors
-/// Returned when the body cannot be decoded.
+/// Returns an error if the body cannot be decoded.
 // The error contains the whole response, and is therefore large.
 #[allow(clippy::result_large_err)]
 pub fn decode_response<T: Decode>(
     client: &Client,
     mut response: RawResponse,
 ) -> Result<Response<T>, Error> {
-    // 204 means "not ready" and has no body.
+    // Status 204 means "not ready". Such a response has no body.
     if response.status == StatusCode::NO_CONTENT && response.body.is_empty() {
         response.body = Bytes::from_static(b"{}");
     }
@@ -89,8 +89,8 @@ pub fn decode_response<T: Decode>(
     }
 }
 
-/// Creates the error for a response that cannot be decoded. The error is masked and does not quote
-/// values of the response. `late` is true if the time limit ended decoding.
+/// Creates the error for a response that cannot be decoded. Masks the secrets in the error, and
+/// removes quoted values of the response. `late` is `true` if the time limit ended decoding.
 #[cold]
 fn decode_error(
     client: &Client,
@@ -119,7 +119,7 @@ fn decode_error(
     Error::Decode { response, error, timed_out }
 }
 
-/// Converts the response of an operation that returns no body.
+/// Converts the response of an operation that returns no body, and clears the raw body.
 #[must_use]
 pub fn empty_response(mut response: RawResponse) -> Response<()> {
     response.body.clear();

@@ -1,4 +1,4 @@
-//! Types of the tables of `causes.yaml`: [`CAUSES`] and [`SIGNATURES`](crate::SIGNATURES).
+//! Types of the tables from `causes.yaml`: [`CAUSES`] and [`SIGNATURES`](crate::SIGNATURES).
 
 use std::fmt;
 
@@ -6,50 +6,50 @@ use serde::{Serialize, Serializer};
 
 use crate::generated::{CAUSES, Cause};
 
-/// Confidence of a diagnosis in its cause.
+/// Confidence that the cause in a diagnosis is the actual cause of the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Confidence {
-    /// The evidence shows no cause.
+    /// The evidence indicates no cause.
     Unknown,
-    /// The evidence fits the cause, and might fit others.
+    /// The evidence is consistent with the cause, but may also be consistent with other causes.
     Likely,
     /// The evidence states the cause.
     Certain,
 }
 
-/// Texts of a cause, and those that replace them in special cases.
+/// Texts of a cause, and alternative texts for special cases.
 #[derive(Debug)]
 pub struct CauseTexts {
-    /// Texts without a special case.
+    /// Texts that apply if the condition of no special case holds.
     pub texts: Texts,
-    /// Special cases. The first whose condition holds counts.
+    /// Special cases with their texts. The first case whose condition holds applies.
     pub cases: &'static [(Condition, Texts)],
 }
 
-/// Texts about a cause. A name in braces is a value; a part in brackets is left out if one of its
-/// values is not known.
+/// Texts about a cause. A name in braces is a placeholder for a value. A part in brackets is
+/// omitted if one of the values in the part is not known.
 #[derive(Debug)]
 pub struct Texts {
-    /// The cause as a clause, such as `{task} ran out of memory`.
+    /// Description of the cause as a clause, such as `{task} ran out of memory`.
     pub summary: &'static str,
-    /// Next steps, a sentence each.
+    /// Recommended next steps, one sentence each.
     pub advice: &'static [&'static str],
     /// Documents about the cause.
     pub links: &'static [Link],
 }
 
-/// Condition of a special case. All its members must hold.
+/// Condition of a special case, which holds if the conditions in all members hold.
 #[derive(Debug)]
 pub struct Condition {
     /// `true` if the confidence must be less than [`Confidence::Certain`].
     pub is_likely: bool,
-    /// Facts that must be known: `package`, `input`, `pool` or `log`.
+    /// Names of the facts that must be known: `package`, `input`, `pool` or `log`.
     pub known: &'static [&'static str],
-    /// Texts of which the text that shows the cause must contain one. Empty for any text.
+    /// Texts, one of which the evidence of the cause must contain. Empty if any evidence matches.
     pub detail: &'static [&'static str],
-    /// Signals of which one must have ended the process. Empty for any end.
+    /// Signals, one of which must have ended the process. Empty if any end matches.
     pub signal: &'static [&'static str],
 }
 
@@ -59,50 +59,50 @@ pub struct Condition {
 pub struct Link {
     /// Title of the document.
     pub title: &'static str,
-    /// Address of the document.
+    /// URL of the document.
     pub url: &'static str,
 }
 
-/// Line of a log that shows a cause: one that contains all parts in their order.
+/// Pattern of a log line that indicates a cause. The line contains all parts in the given order.
 #[derive(Debug)]
 pub struct Signature {
-    /// The cause.
+    /// Cause that a matching line indicates.
     pub cause: Cause,
     /// Class of the cause.
     pub class: Class,
-    /// Confidence in the cause if the process ended with this line.
+    /// Confidence in the cause if a matching line is the last output of the process.
     pub confidence: Confidence,
-    /// Position of the first part in the line.
+    /// Required position of the first part in the line.
     pub position: Position,
-    /// Texts in the line.
+    /// Texts that the line must contain, in this order.
     pub parts: &'static [&'static str],
-    /// Example of such a line.
+    /// Example of a matching line.
     pub excerpt: &'static str,
 }
 
 /// Class of a cause. If several lines match, a root cause takes precedence over a consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Cause that needs no other one.
+    /// Failure that does not follow from another failure.
     Root,
-    /// Failure that the end of another worker or process may have caused.
+    /// Failure that may follow from the end of another worker or process.
     Consequence,
 }
 
 /// Position of a text in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// At the beginning of the line, such as the name of an exception. The same text in the middle
-    /// of a line is often that of a warning.
+    /// At the beginning of the line, such as the name of an exception. In the middle of a line, the
+    /// same text often belongs to a warning.
     Start,
-    /// Whole line, except for its indentation.
+    /// The whole line, except for leading and trailing white space.
     Line,
     /// At any position.
     Anywhere,
 }
 
 impl Cause {
-    /// Returns the texts of the cause.
+    /// Returns the texts of the cause. `None` if the table contains no texts for the cause.
     #[must_use]
     pub fn texts(self) -> Option<&'static CauseTexts> {
         CAUSES.get(self as usize)
@@ -110,7 +110,7 @@ impl Cause {
 }
 
 impl Signature {
-    /// Returns `true` if the line has the parts of the signature.
+    /// Returns `true` if the line contains all parts in order, the first at its required position.
     #[must_use]
     pub fn matches(&self, line: &str) -> bool {
         let first = self.parts.first().copied().unwrap_or_default();

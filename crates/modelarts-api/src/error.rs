@@ -1,4 +1,4 @@
-//! Error of a call, and error of a request without a response.
+//! Error of an operation call, and error of a request that receives no response.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::{
     response::{RawResponse, Response},
 };
 
-/// The error of a [`Transport`](crate::Transport), of any type.
+/// Error of any type that a [`Transport`](crate::Transport) returns.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Error of a call of an operation.
+/// Error of an operation call.
 ///
 /// ```no_run
 /// use modelarts_api::{Client, Error};
@@ -33,30 +33,30 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Error {
     /// A parameter is missing or invalid. No request was sent.
     Invalid(String),
-    /// The request has no response.
+    /// No response was received.
     Transport(TransportError),
-    /// The service returned an error. The body of [`raw()`](Response::raw) is the JSON of the
-    /// [`ApiError`], regardless of the shape that the service sent.
+    /// The service returned an error. The body of [`raw()`](Response::raw) is the [`ApiError`] as
+    /// JSON, regardless of the shape of the body that the service sent.
     Service(Response<ApiError>),
     /// The body of the response could not be decoded.
     Decode {
-        /// The response, with a body masked by [`Transport::mask`](crate::Transport::mask). The
-        /// body is empty if the time limit was reached: masking a long body takes additional time,
+        /// Response whose body [`Transport::mask`](crate::Transport::mask) has masked. The body is
+        /// empty if the time limit was reached, because masking a long body takes additional time,
         /// and an unmasked body must not be shown.
         response: RawResponse,
-        /// Reason, preceded by the path of the value. It does not quote string values of the
-        /// response, because they may be secrets. The path may contain keys of the response.
+        /// Path of the value and reason of the failure. The reason does not quote string values of
+        /// the response, because they may be secrets. The path may contain keys of the response.
         error: serde_json::Error,
         /// `true` if the time limit was reached; see
         /// [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,
     },
-    /// The response has neither a success status nor an error status, such as a redirect.
+    /// The response, for example a redirect, has neither a success status nor an error status.
     Unexpected(RawResponse),
 }
 
 impl Error {
-    /// Returns the status of the response; `None` if the request has no response.
+    /// Returns the HTTP status of the response. `None` if no response was received.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
@@ -87,8 +87,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    // The message includes the message of the inner error, so the chain continues with the source
-    // of the inner error.
+    // The message contains the message of the inner error. The source is therefore the source of
+    // the inner error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Transport(TransportError::Http(error)) => error.source(),
@@ -111,13 +111,13 @@ impl From<InvalidHeaderValue> for Error {
     }
 }
 
-/// Error of a request that has no response.
+/// Error of a request that received no response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The HTTP client failed.
+    /// The HTTP client returned an error.
     Http(reqwest::Error),
-    /// The transport itself failed, for instance because it has no credentials.
+    /// The transport failed for another reason, for example because it has no credentials.
     Other(BoxError),
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for TransportError {
     }
 }
 
-/// Creates the error of a call with a parameter that is missing or has the wrong type.
+/// Creates the error for a parameter that is missing (if `message` is empty) or invalid.
 #[cold]
 pub(crate) fn invalid_request(name: &str, message: String) -> Error {
     Error::Invalid(match message.is_empty() {

@@ -1,25 +1,25 @@
 //! Conversion of the bodies of error responses to the shape of `ApiError`.
 //!
-//! The service, its gateway and proxies send error bodies of different shapes. Without the
-//! conversion, an HTML page with status 502 would result in a decoding error without status and
+//! The service, the gateway and proxies send error bodies of different shapes. Without the
+//! conversion, an HTML page with status 502 would cause a decoding error without status and
 //! request id.
 
 use bytes::Bytes;
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
-/// Maximum length of the excerpt that serves as the message of a body without a message, in
-/// characters.
+/// Maximum length of the excerpt that is used as the message if an error body contains no message,
+/// in characters.
 const EXCERPT: usize = 2048;
 /// Maximum length of the excerpt of an HTML page, in characters.
 const PAGE_EXCERPT: usize = 120;
-/// Beginnings of an HTML page, in lower case. Servers may omit the document type.
+/// Texts with which an HTML page may begin, in lower case. Servers may omit the document type.
 const PAGE_STARTS: [&str; 5] = ["<!doctype html", "<html", "<head", "<body", "<!--"];
-/// Beginnings and ends of parts of a page that a browser does not show, in lower case.
+/// Delimiters of the parts of an HTML page that a browser does not show, in lower case.
 const HIDDEN: [(&str, &str); 4] =
     [("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>"), ("<", ">")];
 
-/// Converts the body of an error to the shape of `ApiError`.
+/// Replaces the body of an error with an `ApiError`, unless the body already is one.
 #[cold]
 pub(crate) fn normalise(body: &mut Bytes) {
     if let Some(error) = to_api_error(body) {
@@ -27,8 +27,8 @@ pub(crate) fn normalise(body: &mut Bytes) {
     }
 }
 
-/// Finds the code and the message of an error body, in any shape that the service, its gateway and
-/// IAM use. Returns `None` for a body that is not a JSON object, such as the page of a proxy.
+/// Returns the code and the message of an error body of any shape that the service, the gateway or
+/// IAM uses. `None` for a body that is not a JSON object, such as an HTML page of a proxy.
 #[must_use]
 pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
@@ -46,11 +46,11 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
-/// Maximum length of an error body, in bytes. Longer bodies are not searched for an error.
+/// Maximum length of a body with a success status that is searched for an error, in bytes.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
-/// Returns `true` if the body of a response with a success status is that of an error. No response
-/// of the description has these fields.
+/// Returns `true` if the body of a response with a success status has the fields of an error. No
+/// response in the description has these fields.
 pub(crate) fn is_error(body: &[u8]) -> bool {
     const NAMES: [&str; 4] = ["error_code", "errorCode", "error_msg", "errorMsg"];
     if body.len() > ERROR_BODY_CAP || memmem::find(body, b"error").is_none() {
@@ -63,12 +63,12 @@ pub(crate) fn is_error(body: &[u8]) -> bool {
     NAMES.iter().any(|name| own_text(&object, name).is_some()) || nested().is_some()
 }
 
-/// Returns the string at this key of the object itself; `None` if the string is empty.
+/// Returns the string at a top-level key. `None` if there is no string, or an empty one.
 fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns the body as an `ApiError`; `None` when it already is one.
+/// Converts the body to an `ApiError`. `None` if the body already is an `ApiError`.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         return Some(text_error(body));
@@ -84,7 +84,7 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
     }))
 }
 
-/// Returns the `ApiError` of a body that is not a JSON object.
+/// Creates an `ApiError` whose message is the text of a body that is not a JSON object.
 fn text_error(body: &[u8]) -> Value {
     let text = String::from_utf8_lossy(body);
     let message = html_page(&text).unwrap_or_else(|| text.trim().to_owned());
@@ -92,8 +92,8 @@ fn text_error(body: &[u8]) -> Value {
     json!({ "error_msg": excerpt })
 }
 
-/// Returns a message with the title of an HTML page, or with its first words if it has no title;
-/// `None` for other texts.
+/// Returns a message with the title of an HTML page, or with the first words if the page has no
+/// title. `None` if the text is not an HTML page.
 #[must_use]
 pub fn html_page(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -115,11 +115,11 @@ pub fn html_page(text: &str) -> Option<String> {
     })
 }
 
-/// Returns the words of a page that a browser shows. `lower` is the page in lower case.
+/// Returns the first words of a page that a browser shows. `lower` is the page in lower case.
 fn shown_words<'a>(page: &'a str, lower: &str) -> Vec<&'a str> {
     let mut words = Vec::new();
     let mut at = 0;
-    // A word has at least one character, so further words would not be part of the excerpt.
+    // A word has at least one character, so more words would exceed the excerpt.
     while words.len() < PAGE_EXCERPT {
         let end = page[at..].find('<').map_or(page.len(), |end| at + end);
         words.extend(page[at..end].split_whitespace());
@@ -133,7 +133,7 @@ fn shown_words<'a>(page: &'a str, lower: &str) -> Vec<&'a str> {
     words
 }
 
-/// Joins words to an excerpt, whose end is marked if it is not complete.
+/// Joins words to an excerpt of at most [`PAGE_EXCERPT`] characters, with `…` if it is truncated.
 fn excerpt<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let text = words.take(PAGE_EXCERPT).collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(PAGE_EXCERPT) {
@@ -142,8 +142,8 @@ fn excerpt<'a>(words: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Finds the first pair of code and message at the top level or in a nested object, in the order of
-/// the official SDK. IAM sends `{"error": {"code", "message", "title"}}`.
+/// Returns the first pair of code and message at the top level or in a nested object, in the order
+/// of the official SDK. IAM sends `{"error": {"code", "message", "title"}}`.
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
     const PAIRS: [(&str, &str); 6] = [
         ("error_code", "error_msg"),
@@ -158,8 +158,8 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    // STS and IAM v5 send a readable message in addition to the encoded message, which only their
-    // API can decode.
+    // STS and IAM v5 may send a readable message and an encoded message. Only the API of STS and
+    // IAM can decode the encoded message, so the readable message takes precedence.
     let own_message = own_text(object, "error_msg");
     if let (None, Some(message)) = (own_message, text("encoded_authorization_message")) {
         return Some(json!({ "error_code": text("error_code"), "error_msg": message }));

@@ -1,70 +1,70 @@
-//! Error codes of the service, with remedies and retry conditions.
+//! Table of the error codes of the service, with remedies and retry conditions.
 
 use crate::{
     generated::ERROR_CODES,
     operation::{Effect, Operation},
 };
 
-/// An error code of the service, or of a gateway in front of it.
+/// Row of the table of error codes: a code of the service or of a gateway in front of the service.
 ///
-/// A code whose meaning depends on the HTTP status has a row for each status.
+/// A code whose meaning depends on the HTTP status has one row per status.
 ///
 /// ```
 /// use modelarts_api::{Effect, ErrorCode, Retry};
 ///
 /// let timeout = ErrorCode::find("ModelArts.6100", 408).unwrap();
 /// assert_eq!(timeout.retry(Effect::Read), Retry::Backoff);
-/// The job may exist nevertheless.
+/// // The job may exist nevertheless.
 /// assert_eq!(timeout.retry(Effect::Create), Retry::Never);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ErrorCode {
-    /// The code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
+    /// Error code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
     pub code: &'static str,
-    /// HTTP status. Status 204 means that the result does not exist yet; that response has no body,
-    /// so its code is only documented.
+    /// HTTP status. Status 204 means that the result does not exist yet. A response with this
+    /// status has no body, so the code appears only in the documentation.
     pub status: u16,
-    /// Name in the service's error table, such as `TrainingJobNotFound`. If that table contains a
-    /// sentence instead of a name, this crate defines the name.
+    /// Name in the error table of the service, such as `TrainingJobNotFound`. If the error table
+    /// contains a sentence instead of a name, this crate defines the name.
     pub name: &'static str,
     /// Cause of the error, as a sentence.
     pub meaning: &'static str,
     /// Remedy for the error, as a sentence.
     pub advice: &'static str,
-    /// Text of the service in `error_msg`, with `%s` and `%d` for values, if it is known.
+    /// Text that the service returns in `error_msg`, with `%s` and `%d` for values, if known.
     pub message: Option<&'static str>,
-    /// Advice of the service in `error_solution`, if it is known.
+    /// Advice that the service returns in `error_solution`, if known.
     pub solution: Option<&'static str>,
-    /// True if every operation may return this code. If false, only the operations whose
-    /// [`own_error_codes`](crate::Operation::own_error_codes) contain the code may return it.
+    /// `true` if every operation may return the code, `false` if only those may whose
+    /// [`own_error_codes`](crate::Operation::own_error_codes) contain the code.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
-    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the cause
-    /// with this text is temporary.
+    /// message, the condition is [`Retry::Never`], because only one of the causes of the code is
+    /// temporary, and only its message contains this text. `None` if any message qualifies.
     pub retry_only_with: Option<&'static str>,
-    /// The retry conditions by effect: read, idempotent, create.
+    /// Retry conditions by effect, in the order read, idempotent, create.
     pub(crate) retry: [Retry; 3],
 }
 
-/// The condition under which the same request may be sent again.
+/// Condition under which the same request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Never. The response would be the same, or the first request may have been executed.
+    /// Never, because the response would be the same, or the request may have been executed.
     Never,
-    /// After a pause that grows with each attempt.
+    /// After a pause that increases with each attempt.
     Backoff,
-    /// After a pause, because the result does not exist yet.
+    /// After a pause, until the result exists.
     Poll,
     /// Once, with a new token.
     Token,
 }
 
 impl ErrorCode {
-    /// Returns the row of a code. Codes of gateways may begin with `APIG.`, `APIGW.` or `APIC.`.
+    /// Returns the row of a code. Accepts the prefixes `APIG.`, `APIGW.` and `APIC.` for gateways.
     ///
-    /// If a code has several rows, returns the row with the nearest status.
+    /// If a code has several rows, returns the row whose status is nearest to `status`.
     #[must_use]
     pub fn find(code: &str, status: u16) -> Option<&'static Self> {
         let (prefix, number) = code.split_once('.')?;
@@ -80,8 +80,8 @@ impl ErrorCode {
 
     /// Returns the condition under which a request with this effect may be sent again.
     ///
-    /// If [`retry_only_with`](Self::retry_only_with) is set, the condition applies only to messages
-    /// that contain its text.
+    /// If [`retry_only_with`](Self::retry_only_with) contains a text, the condition applies only to
+    /// messages that contain this text.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;

@@ -1,19 +1,19 @@
-//! Kinds of the events of a job, with their texts.
+//! Table of the kinds of job events, with their texts.
 
-/// Kind of an event. Its texts contain placeholders in braces, such as `{task}`.
+/// Row of the table of event kinds. The texts contain placeholders in braces, such as `{task}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventRow {
     /// Name of the kind in the description, such as `CodeDownloaded`.
     pub kind: &'static str,
-    /// Field `source` of the event, such as `Task`.
+    /// Value of the field `source` of the event, such as `Task`.
     pub source: &'static str,
-    /// Field `level` of the event: `Info`, `Warning` or `Error`.
+    /// Value of the field `level` of the event: `Info`, `Warning` or `Error`.
     pub level: &'static str,
-    /// True if no event except the billing event follows.
+    /// `true` if at most the billing event follows an event of this kind.
     pub is_final: bool,
-    /// Text in the user guide.
+    /// Text of the event in the user guide. `None` if the user guide does not contain the event.
     pub guide: Option<&'static str>,
-    /// Text in responses, if it differs from the one in the guide.
+    /// Text of the event in responses, if it differs from the text in the user guide.
     pub api: Option<&'static str>,
 }

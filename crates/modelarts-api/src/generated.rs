@@ -1,4 +1,4 @@
-//! The generated code, which `build.rs` writes to `OUT_DIR`.
+//! Generated code, which `build.rs` writes to `OUT_DIR`.
 #![allow(
     missing_docs,
     unreachable_patterns,

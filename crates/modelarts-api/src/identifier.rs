@@ -1,11 +1,11 @@
-//! Identifiers in paths. The description limits their characters and length, because other strings
-//! could address another resource.
+//! Identifiers in paths. The description limits the characters and the length of identifiers,
+//! because other strings could address another resource.
 
-/// A run of characters of one class, with its minimum and maximum length.
+/// Sequence of characters of one class: the class, and the minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
 
-/// Returns whether `text` consists of these runs, in order. Each run takes as many characters as
-/// possible; all but the last have a fixed length.
+/// Returns `true` if `text` consists of these runs, in order. Each run takes as many characters as
+/// possible. All runs except the last must have a fixed length.
 pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     let mut characters = text.chars().peekable();
     for (belongs, min, max) in runs {
@@ -77,8 +77,8 @@ macro_rules! identifier {
     };
 }
 
-/// Implements `==` between a type with `as_str` and text, in both directions. Takes the comparison
-/// of two texts that the type uses for two of its own values.
+/// Implements `==` between a type with `as_str` and text, in both directions. The arguments are the
+/// type, and the function with which the type compares the texts of two of its values.
 macro_rules! text_comparison {
     ($name:ident, $equal:path) => {
         impl std::cmp::PartialEq<str> for $name {

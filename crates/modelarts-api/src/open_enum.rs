@@ -1,14 +1,14 @@
-//! Enumerations that the service may extend: unknown values are kept as `Other`.
+//! Enumerations that the service may extend. Unknown values are stored as `Other`.
 
 /// Implements the traits of an open enumeration. The arguments are all variants except `Other`,
-/// each with its value on the wire.
+/// each with its JSON value.
 macro_rules! open_enum {
     ($name:ident { $($variant:ident = $value:literal),* $(,)? }) => {
         impl $name {
             /// Values that the description lists.
             pub const KNOWN: &'static [&'static str] = &[$($value),*];
 
-            /// Returns the value as it is written on the wire.
+            /// Returns the JSON value.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -17,8 +17,8 @@ macro_rules! open_enum {
                 }
             }
 
-            /// Returns the known value that is equal to this value regardless of case; otherwise
-            /// the value itself.
+            /// Converts an `Other` that differs from a known value only in case to this known
+            /// value. Returns any other value unchanged.
             #[must_use]
             pub fn canonical(self) -> Self {
                 match self {

@@ -6,27 +6,27 @@ use crate::{
     schema::Shape,
 };
 
-/// One parameter of an operation, or its body.
+/// Parameter of an operation, or the request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// The operation, such as `ListTrainingJobEvents`.
+    /// Name of the operation, such as `ListTrainingJobEvents`.
     pub operation: &'static str,
-    /// Name on the wire, such as `training_job_id`. The name of the request body is `body`.
+    /// Name in requests, such as `training_job_id`. The name of the request body is `body`.
     pub name: &'static str,
-    /// The part of the request that contains the parameter.
+    /// Part of the request that contains the parameter.
     pub location: ParameterLocation,
-    /// True if every call must contain the parameter.
+    /// `true` if every call must contain the parameter.
     pub required: bool,
-    /// Schema of the values, such as `TrainingJobId`, whose limits are in
-    /// [`LIMITS`](crate::LIMITS); empty for an unnamed schema.
+    /// Name of the schema of the values, such as `TrainingJobId`. The limits of the schema are in
+    /// [`LIMITS`](crate::LIMITS). Empty for an unnamed schema.
     pub schema: &'static str,
-    /// Type of the values.
+    /// JSON type of the values.
     pub shape: Shape,
 }
 
 impl Operation {
-    /// Returns the parameters of the operation: path parameters first, the body last.
+    /// Returns the parameters of the operation, with path parameters first and the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         let id = self.id;
         PARAMETERS.iter().filter(move |row| row.operation == id)

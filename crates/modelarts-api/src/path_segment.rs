@@ -1,13 +1,13 @@
-//! Percent encoding of values in the path of a request.
+//! Percent-encoding of values in the path of a request URL.
 
 use std::fmt::{self, Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters that must be encoded: all except those that a path may contain unencoded.
+/// Characters that must be percent-encoded: all except letters, digits, `-`, `.`, `_` and `~`.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Wrapper that displays a value as a percent-encoded segment of a path.
+/// Value that is displayed as a percent-encoded segment of a path.
 pub struct PathSegment<'a, T>(pub &'a T);
 
 impl<T: fmt::Display> fmt::Display for PathSegment<'_, T> {
@@ -20,7 +20,7 @@ struct PercentEncoder<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl Write for PercentEncoder<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // Most values need no encoding.
+        // Most values need no percent-encoding.
         if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return self.0.write_str(text);
         }

@@ -1,4 +1,4 @@
-//! Responses of the service: received and decoded.
+//! Responses of the service, as received and with a decoded body.
 
 use std::{fmt, ops::Deref};
 
@@ -8,17 +8,17 @@ use reqwest::{StatusCode, header::HeaderMap};
 
 use crate::decode::skipped::Skipped;
 
-/// A response of the service with its complete body.
+/// Response of the service with the complete body, as received.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RawResponse {
-    /// The HTTP status.
+    /// HTTP status of the response.
     pub status: StatusCode,
-    /// The headers of the response.
+    /// Headers of the response.
     pub headers: HeaderMap,
-    /// The body of the response.
+    /// Body of the response.
     pub body: Bytes,
-    /// Call metadata that the transport passes to the caller.
+    /// Metadata of the call that the transport passes to the caller.
     pub extensions: Extensions,
 }
 
@@ -29,10 +29,10 @@ impl RawResponse {
         Self { status, headers, body, extensions: Extensions::new() }
     }
 
-    /// Reads a response to its end. The length is not limited.
+    /// Reads the complete body of a response. The length of the body is not limited.
     ///
     /// # Errors
-    /// Returned when the connection breaks before the end of the response.
+    /// Returns an error if the connection breaks before the end of the response.
     pub async fn read(mut response: reqwest::Response) -> reqwest::Result<Self> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
@@ -47,7 +47,7 @@ impl fmt::Debug for RawResponse {
     }
 }
 
-/// A response with its decoded body. It dereferences to that body.
+/// Response with a decoded body. Dereferences to the decoded body.
 #[derive(Clone)]
 pub struct Response<T> {
     value: T,
@@ -72,9 +72,9 @@ impl<T> Response<T> {
         &self.raw.headers
     }
 
-    /// Returns the response as received, with the extensions of the transport. Its body is empty if
-    /// the operation returns none, and `{}` for status 204, which means "not ready". In
-    /// [`Error::Service`](crate::Error::Service), the body is the JSON of the `ApiError`.
+    /// Returns the response as received, with the extensions of the transport. The raw body is
+    /// empty if the operation returns no body, and `{}` for status 204, which means "not ready". In
+    /// [`Error::Service`](crate::Error::Service), the raw body is the `ApiError` as JSON.
     #[must_use]
     pub fn raw(&self) -> &RawResponse {
         &self.raw
@@ -96,7 +96,7 @@ impl<T> Response<T> {
         (self.value, self.raw, self.skipped)
     }
 
-    /// Converts the decoded body, and keeps the rest of the response.
+    /// Converts the decoded body with `convert`, and keeps the rest of the response.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Response<U> {
         Response::new(convert(self.value), self.raw, self.skipped)
     }

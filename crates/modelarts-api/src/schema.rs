@@ -1,59 +1,59 @@
-//! The fields of requests, and the limits that the description states for them.
+//! Tables of request fields, and of the limits that the description states.
 
 /// Field of a request schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field {
-    /// The schema, such as `JobMetadataRequest`.
+    /// Name of the schema, such as `JobMetadataRequest`.
     pub schema: &'static str,
-    /// The name on the wire, such as `workspace_id`.
+    /// JSON name of the field, such as `workspace_id`.
     pub name: &'static str,
-    /// True if every request must contain the field.
+    /// `true` if every object of the schema must contain the field.
     pub required: bool,
-    /// The kind of its JSON value.
+    /// JSON type of the field.
     pub shape: Shape,
 }
 
-/// Kind of JSON value that a field accepts.
+/// JSON type that a field or parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// A string.
+    /// String.
     Text,
-    /// A string from this list; the service may accept more values.
+    /// String from this list. The service may accept values that the list does not contain.
     OneOf(&'static [&'static str]),
-    /// An integer.
+    /// Integer.
     Integer,
-    /// A number, with or without a fraction.
+    /// Number, with or without a fraction.
     Number,
-    /// A boolean.
+    /// Boolean.
     Boolean,
-    /// An object of this schema.
+    /// Object of the schema with this name.
     Object(&'static str),
-    /// A list of values of this shape.
+    /// List of values of this type.
     List(&'static Shape),
-    /// An object with arbitrary keys and values of this shape.
+    /// Object with arbitrary keys and values of this type.
     Map(&'static Shape),
     /// Any JSON value.
     Any,
 }
 
-/// Limit that the description states for a field. Generated code does not enforce limits, because a
-/// response that exceeds a limit must still be readable.
+/// Limit that the description states for a field or parameter. Generated code does not enforce
+/// limits, because a response that exceeds a limit must still be readable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// Schema of the field, such as `JobMetadataRequest`, or operation of the query parameter, such
-    /// as `ListTrainingJobEvents`.
+    /// Name of the schema of the field, such as `JobMetadataRequest`, or of the operation with the
+    /// query parameter, such as `ListTrainingJobEvents`.
     pub schema: &'static str,
-    /// Field or parameter; empty when the limit applies to the schema itself. The suffix `[]`
-    /// stands for each element of the list, `{}` for each value of the map.
+    /// Name of the field or parameter. Empty if the limit applies to the schema itself. The suffix
+    /// `[]` stands for each element of the list, and `{}` for each value of the map.
     pub field: &'static str,
-    /// Kind of the limit, with its value.
+    /// Kind and value of the limit.
     pub rule: Rule,
 }
 
-/// Kind of a limit, with its value. The kinds have the same meaning as in JSON Schema.
+/// Kind and value of a limit. The kinds have the same meaning as in JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
@@ -75,7 +75,7 @@ pub enum Rule {
     MinItems(u64),
     /// Maximum number of elements of the list.
     MaxItems(u64),
-    /// The list must not contain equal elements.
+    /// Requirement that the list contains no equal elements.
     UniqueItems,
     /// Minimum number of entries of the map.
     MinProperties(u64),

@@ -1,4 +1,4 @@
-//! Secrets in responses, which `Debug` does not print.
+//! Type of the secrets in responses, which `Debug` does not print.
 
 use std::{convert::Infallible, fmt, str::FromStr};
 
@@ -8,8 +8,7 @@ use crate::decode::slot::{Decode, Slot};
 
 /// Secret in a response, such as an access token of a notebook.
 ///
-/// In JSON, the secret is a plain string, so decoding and encoding preserve it. `Debug` prints only
-/// that a secret exists.
+/// In JSON, the secret is a plain string. `Debug` prints `Secret(***)` instead of the string.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -21,7 +20,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the secret. The caller is responsible for protecting it.
+    /// Returns the secret as plain text. The caller is responsible for protecting the text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

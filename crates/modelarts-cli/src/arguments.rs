@@ -1,4 +1,4 @@
-//! Arguments of the program.
+//! Command-line arguments of the program.
 
 use clap::{ArgAction, Args, CommandFactory, Parser};
 use tracing_subscriber::{
@@ -30,7 +30,7 @@ HUAWEICLOUD_SDK_SK, HUAWEICLOUD_SDK_PROJECT_ID and MODELARTS_REGION, or files; `
 prints where each was found. The program sends nothing but the requests of its commands: it has no
 telemetry.";
 
-/// Runs training jobs on ModelArts: here first, then on the service.
+/// Runs training jobs on ModelArts, and first on this machine.
 #[derive(Debug, Parser)]
 #[command(
     name = "modelarts",
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// Arguments of all commands.
+/// Global arguments, which all commands accept.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArguments {
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct GlobalArguments {
     pub(crate) verbose: u8,
 }
 
-/// Returns the arguments of the program, for manual pages and completion.
+/// Returns the definition of the command line, for manual pages and completion.
 #[must_use]
 pub fn command() -> clap::Command {
     Arguments::command()
@@ -82,7 +82,7 @@ const LOGGED_CRATES: [&str; 6] = [
     "modelarts_obs",
 ];
 
-/// Prints what the crates of this workspace log, on stderr. `RUST_LOG` takes precedence.
+/// Sets up the log of the crates of this workspace on stderr. `RUST_LOG` takes precedence.
 pub(crate) fn set_up_log(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::OFF,
@@ -99,7 +99,7 @@ pub(crate) fn set_up_log(verbose: u8) {
         .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(false)
-        // The end of a call, with its status, attempts and request id.
+        // Logs the end of each call, with its status, attempts and request id.
         .with_span_events(FmtSpan::CLOSE)
         // A closed stderr must not end the program.
         .log_internal_errors(false)

@@ -1,4 +1,4 @@
-//! Questions before what cannot be undone.
+//! Questions before actions that cannot be undone.
 
 use std::{
     fmt,
@@ -7,8 +7,8 @@ use std::{
 
 use crate::{failure::Failure, terminal::Terminal};
 
-/// Asks on the terminal before something is destroyed; every line but `y` and `yes` is a no.
-/// `action` completes the question, and `yes` is the value of `--yes`.
+/// Asks the user on the terminal before an action that cannot be undone. Only `y` and `yes`
+/// confirm. `action` completes the question, and `yes` is the value of `--yes`.
 pub(crate) fn confirm(
     terminal: Terminal,
     yes: bool,
@@ -28,7 +28,7 @@ pub(crate) fn confirm(
         stderr.flush()?;
         let mut line = String::new();
         if io::stdin().read_line(&mut line)? == 0 {
-            // The next text begins on a line of its own.
+            // The next output begins on a new line.
             writeln!(stderr)?;
         }
         Ok(line)

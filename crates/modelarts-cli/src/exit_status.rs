@@ -3,35 +3,35 @@
 use clap::ValueEnum;
 use modelarts_ext::Outcome;
 
-/// Result of a command, as an exit code.
+/// Result of a command, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
     /// The command succeeded, or the job completed.
     Success,
-    /// The service or the network refused the command.
+    /// The service rejected the request, or the network failed.
     Refused,
-    /// The command line is wrong.
+    /// The command line, a file or a setting is wrong.
     Usage,
-    /// The check refused the job; nothing was sent.
+    /// The check found violations; nothing was sent.
     Unchecked,
-    /// No such job, or no such object of the service, exists.
+    /// The job, or another resource of the service, does not exist.
     NotFound,
     /// The job failed.
     Failed,
     /// The job ended abnormally.
     Abnormal,
-    /// The job was stopped by its user or by auto stop.
+    /// The job was stopped by its user or by the automatic stop.
     Terminated,
     /// The job was deleted while the command waited for it.
     Vanished,
     /// The time limit of the command passed.
     TimedOut,
-    /// Ctrl-C or another signal ended the command; a job of the service continues.
+    /// Ctrl-C or another signal ended the command. A job on the service continues.
     Interrupted,
-    /// The reader of stdout ended before the outcome of the job was known. A shell reports the same
-    /// code, 128 + SIGPIPE, for other programs.
+    /// The reader of stdout closed it before the outcome of the job was known. The code is 128 +
+    /// SIGPIPE, which a shell reports for other programs in this case.
     BrokenPipe,
-    /// Exit code of a worker, for `--exit-code task`.
+    /// Exit code of a failed task, for `--exit-code task`.
     Task(u8),
 }
 
@@ -83,8 +83,8 @@ impl ExitCodeSource {
     pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
         match (self, outcome) {
             (Self::Task, Outcome::Failed { exit_code: Some(code), .. }) => {
-                // Codes above 255 do not exist on Unix. A failed job whose task returned 0 is not a
-                // success.
+                // Exit codes above 255 do not exist on Unix. A failed job whose task returned 0 is
+                // not a success.
                 match u8::try_from(*code) {
                     Ok(code @ 1..) => ExitStatus::Task(code),
                     _ => ExitStatus::Failed,

@@ -8,28 +8,28 @@ use serde::Serialize;
 
 use crate::{exit_status::ExitStatus, wording};
 
-/// Reason why a command did not succeed. `Display` returns the text for stderr, without the leading
+/// Reason why a command did not succeed. `Display` formats the text for stderr without the leading
 /// `error:`.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An error of the SDK: a rejection by the service, the network, or a missing setting.
     Sdk(Error),
-    /// An error of the SDK that prevented the creation of a job. A bucket or a pool that does not
-    /// exist is a rejection then, because the command names no job.
+    /// An error of the SDK that prevented the creation of a job. A missing bucket or pool then
+    /// counts as a rejection, because the command names no job that could be missing.
     NotCreated(Error),
-    /// The emulator of the context does not respond. The text names the command that starts it.
+    /// The emulator of the context does not respond. The text has the command that starts it.
     NoEmulator(Error, String),
-    /// An argument, a file or a setting of the user is wrong. The text names it, and the rule.
+    /// An argument, a file or a setting is wrong. The text contains the wrong value and the rule.
     Usage(String),
-    /// The check found violations; nothing was sent. The text lists them.
+    /// The check found violations; nothing was sent. The text contains a list of the violations.
     Unchecked(String, Vec<Violation>),
-    /// No such job, or no such algorithm, exists.
+    /// The job, or the algorithm, does not exist.
     NotFound(String),
     /// A problem of this machine, such as a full disk.
     Local(String),
-    /// The reader of stdout is gone, such as `head` after its last line. Nothing is printed.
+    /// The reader of stdout has closed it, as `head` does after its last line. Nothing is printed.
     Closed,
-    /// A result that was printed already.
+    /// The result was already printed.
     Status(ExitStatus),
 }
 
@@ -42,8 +42,8 @@ impl Failure {
         Self::Local(text.to_string())
     }
 
-    /// Adds advice to an error of the connection. The advice is `None` if the context is not that
-    /// of an emulator.
+    /// Adds advice to a connection error. `advice` returns `None` if the context does not belong to
+    /// an emulator.
     pub(crate) fn with_advice(self, advice: impl FnOnce() -> Option<String>) -> Self {
         match self {
             Self::Sdk(error) | Self::NotCreated(error) if error.kind() == ErrorKind::Connection => {
@@ -64,8 +64,8 @@ impl Failure {
             {
                 ExitStatus::Unchecked
             }
-            // Such as a condition that the SDK rejects before anything is sent. Errors of local
-            // files have the error of the system as their source.
+            // A value that the SDK rejects before anything is sent is a wrong argument. The error
+            // of a local file has an I/O error as its source instead.
             Self::Sdk(error) | Self::NotCreated(error)
                 if error.kind() == ErrorKind::Invalid
                     && error.attempts() == 0
@@ -88,7 +88,7 @@ impl Failure {
         !matches!(self, Self::Closed | Self::Status(_))
     }
 
-    /// Returns the command that helps with the error, in a sentence.
+    /// Returns a sentence with the command that helps with the error.
     pub(crate) fn hint(&self) -> Option<&str> {
         let error = match self {
             Self::Sdk(error) | Self::NotCreated(error) => error,
@@ -203,7 +203,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Converts an error of writing to stdout.
+/// Converts an error of writing to stdout. A closed stdout becomes [`Failure::Closed`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

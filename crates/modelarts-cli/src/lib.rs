@@ -3,10 +3,10 @@
 //! The crate contains the program. The library exists for its tests, its manual pages and the
 //! schemas of its output; it has no stable API. Programs in Rust use [`modelarts_ext`].
 
-// `print!` and `eprint!` end the program if the stream is closed: `Stdout` and `note!` do not.
+// `print!` and `eprint!` panic if the stream is closed; `Stdout` and `note!` do not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-// The other modules use its macro.
+// The other modules use the macro of this module.
 #[macro_use]
 mod terminal;
 

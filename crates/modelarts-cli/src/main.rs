@@ -1,4 +1,4 @@
-//! Program `modelarts`.
+//! Entry point of the program `modelarts`.
 
 use std::process::ExitCode;
 

@@ -17,8 +17,8 @@ use crate::{
     terminal::{self, Terminal},
 };
 
-/// First argument with which the program is `modelarts-emulator`. The wheel contains one file for
-/// both programs.
+/// First argument that selects the program `modelarts-emulator`. The Python wheel contains one
+/// executable for both programs.
 #[cfg(unix)]
 const EMULATOR: &str = "emulator";
 
@@ -68,7 +68,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
         Err(failure) => Err(failure.with_advice(|| session.selection.emulator_advice())),
         result => result,
     };
-    // Threads that still read stdin must not hold up the end of the program.
+    // Threads that still read stdin must not delay the end of the program.
     runtime.shutdown_background();
     result
 }
@@ -85,10 +85,10 @@ fn print_failure(failure: &Failure, as_json: bool) {
     }
 }
 
-/// Prints the help or the version, or an error of the arguments. Returns the exit code.
+/// Prints the help, the version, or an error of the arguments. Returns the exit code.
 fn print_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // The reader of stdout may be gone.
+        // The reader of stdout may have closed it.
         let _ = error.print();
         return ExitCode::from(ExitStatus::Success.code());
     }

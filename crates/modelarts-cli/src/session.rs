@@ -1,4 +1,4 @@
-//! `Session`: settings, client and output, which the commands share.
+//! `Session`: settings, client and output that the commands share.
 
 use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::Staging;
@@ -10,7 +10,7 @@ pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,
     pub(crate) terminal: Terminal,
-    /// Returns the arguments of the program, for completion and manual pages.
+    /// Returns the definition of the command line, for completion and manual pages.
     pub(crate) command: fn() -> clap::Command,
     client: OnceCell<Client>,
 }
@@ -25,8 +25,8 @@ impl Session {
         Self { selection, output, terminal, command, client: OnceCell::new() }
     }
 
-    /// Returns the client. The first call reads the settings and looks up the project if it is not
-    /// set.
+    /// Returns the client. The first call reads the settings, and looks up the project if no
+    /// project is set.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
             .get_or_try_init(|| async {
@@ -43,20 +43,20 @@ impl Session {
         Ok(builder.connect().await?)
     }
 
-    /// Returns the place of local code and data in OBS. The variable `MODELARTS_OBS_BUCKET` and the
-    /// context set the bucket.
+    /// Returns the staging for local code and data in OBS. The environment variable
+    /// `MODELARTS_OBS_BUCKET` and the context set the bucket.
     pub(crate) async fn staging(&self) -> Result<Staging, Failure> {
         Ok(Staging::new(self.client().await?))
     }
 
-    /// Returns the project of a client and its address, for questions before what cannot be undone.
+    /// Returns the project and the endpoint of a client, for questions before an action.
     pub(crate) fn place(client: &Client) -> String {
         let endpoint = client.endpoint().trim_end_matches('/');
         format!("the project {} at {endpoint}", client.project_id())
     }
 
     /// Returns `true` if the endpoint is a server on this machine, such as the emulator, so that
-    /// short pauses between polls are possible.
+    /// short pauses between polls are acceptable.
     pub(crate) fn is_local(client: &Client) -> bool {
         client.endpoint().starts_with("http://")
     }

@@ -1,4 +1,4 @@
-//! Files that the program keeps between two runs.
+//! Files that the program keeps between runs.
 
 use std::{
     env, fs, io,
@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 
 const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
 
-/// Returns the directory: `MODELARTS_STATE_DIR`, else that of the user for states, such as
-/// `~/.local/state/modelarts`. `None` if the home directory is not known. It may not exist.
+/// Returns the state directory: `MODELARTS_STATE_DIR`, otherwise that of the user, such as
+/// `~/.local/state/modelarts`. It may not exist. `None` if the home directory is not known.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     let directory = env::var_os(STATE_VARIABLE).filter(|path| !path.is_empty());
     directory.map(PathBuf::from).or_else(|| {
@@ -22,7 +22,7 @@ pub(crate) fn state_directory() -> Option<PathBuf> {
     })
 }
 
-/// Writes a file with the mode 0600. Readers see either the whole old file or the whole new one.
+/// Writes a file with the mode 0600. Readers see either the complete old or the complete new file.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;

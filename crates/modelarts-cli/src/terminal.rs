@@ -1,4 +1,4 @@
-//! Properties of the terminal: width, colour, interactivity.
+//! Properties of the terminal: width, colours, interactivity.
 
 use std::{
     fmt,
@@ -10,20 +10,20 @@ use terminal_size::{Height, Width, terminal_size_of};
 
 /// Width of lines if stdout is not a terminal of known width.
 const DEFAULT_WIDTH: u16 = 120;
-/// Minimum width that tables take into account.
+/// Minimum width that tables assume.
 const MIN_WIDTH: u16 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Emphasis {
-    /// Headings and names.
+    /// Style of headings and names.
     Bold,
-    /// Prefixes and hints.
+    /// Style of prefixes and hints.
     Dim,
-    /// Success.
+    /// Style of success.
     Good,
-    /// Failure.
+    /// Style of failure.
     Bad,
-    /// States that last.
+    /// Style of states that may change, and of warnings.
     Waiting,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Emphasis {
 pub(crate) struct Terminal {
     /// `true` if stdout is a terminal.
     pub(crate) stdout: bool,
-    /// `true` if lines of stderr can be drawn again: it is a terminal that moves its cursor.
+    /// `true` if lines on stderr can be redrawn: stderr is a terminal with a movable cursor.
     pub(crate) redraws: bool,
     /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
@@ -59,12 +59,12 @@ impl Terminal {
         }
     }
 
-    /// Returns the number of columns; `None` if stdout is not a terminal, so that no text is cut.
+    /// Returns the number of columns. `None` if stdout is not a terminal: then no text is cut.
     pub(crate) fn width(&self) -> Option<u16> {
         self.stdout.then_some(self.width)
     }
 
-    /// Returns the text with a style. The streams of `anstream` remove it where colours are off.
+    /// Adds a style to a text. The streams of `anstream` remove styles if colours are disabled.
     pub(crate) fn styled(text: impl fmt::Display, emphasis: Emphasis) -> String {
         let style = match emphasis {
             Emphasis::Bold => Style::new().bold(),
@@ -77,19 +77,19 @@ impl Terminal {
     }
 }
 
-/// Prints a line on stderr, as `eprintln!` does, but the line is lost if stderr is closed.
+/// Prints a line on stderr as `eprintln!` does, but discards the line if stderr is closed.
 macro_rules! note {
     ($($text:tt)*) => {
         $crate::terminal::note(format_args!($($text)*))
     };
 }
 
-/// Prints a line on stderr. It is lost if stderr is closed.
+/// Prints a line on stderr. The line is discarded if stderr is closed.
 pub(crate) fn note(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Prints the number of masked values on stderr, unless there are none.
+/// Prints the number of masked values on stderr, if there are any.
 pub(crate) fn note_masked(count: usize) {
     let are = match count {
         0 => return,

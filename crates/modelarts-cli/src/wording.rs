@@ -1,11 +1,11 @@
-//! Texts of the SDK in the words of the command line.
+//! Adaptation of messages of the SDK to users of the command line.
 
 use std::borrow::Cow;
 
 use modelarts_ext::spelling::nearest;
 
-/// Parts of messages that are about Rust programs, and their replacements. Parts that begin with
-/// another part come before it.
+/// Parts of messages that concern Rust programs, and their replacements. A part that begins with
+/// another part comes before the other part.
 const PHRASES: [(&str, &str); 11] = [
     (
         "call endpoint() or region(), or set MODELARTS_ENDPOINT or MODELARTS_REGION",
@@ -29,7 +29,7 @@ const PHRASES: [(&str, &str); 11] = [
     (", by preview() or follow()", ", with --tail or --follow"),
 ];
 
-/// Returns a text of the SDK for users of the program.
+/// Returns a message of the SDK with the wording of the command line.
 pub(crate) fn for_users(text: &str) -> String {
     // Only Rust programs can enable the metadata service.
     let lines = text.lines().filter(|line| !line.contains("metadata()"));
@@ -43,7 +43,7 @@ pub(crate) fn for_users(text: &str) -> String {
     text.into_owned()
 }
 
-/// Returns a question for the known name that is most similar, or another hint if none is.
+/// Returns a question with the most similar known name; `other` if no name is similar.
 pub(crate) fn near_or<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,

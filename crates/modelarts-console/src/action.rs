@@ -1,8 +1,8 @@
-//! `Action`: changes of jobs that need a confirmation.
+//! `Action`: actions on jobs that need a confirmation.
 
 use modelarts_ext::{Job, types::Phase};
 
-/// Change of jobs that needs a confirmation.
+/// Action on jobs that needs a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Stop,
@@ -17,7 +17,7 @@ impl Action {
         }
     }
 
-    /// Returns the name in addresses and fields.
+    /// Returns the name of the action in addresses and fields.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -50,8 +50,8 @@ impl Action {
     }
 }
 
-/// Returns `true` if a stop of the job is sensible. The service rejects it for a job that has
-/// ended; in a phase that this program does not know, the service decides.
+/// Returns `true` if the job can probably be stopped. The service rejects a stop of an ended job.
+/// In an unknown phase, the service decides.
 pub(crate) fn can_stop(job: &Job) -> bool {
     !job.is_final() && job.phase() != Phase::Terminating
 }

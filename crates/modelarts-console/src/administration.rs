@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use crate::problem::Problem;
 
-/// Time limit of the first request, for which the start of the page waits.
+/// Time limit of the first request, which delays the start of the page.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of the other requests. A step of the clock completes all work that is due.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,16 +33,16 @@ pub(crate) struct ClockState {
 #[derive(Deserialize)]
 pub(crate) struct ReceivedRequest {
     pub(crate) operation: String,
-    /// Path, as sent.
+    /// Path of the request, as sent.
     pub(crate) path: String,
-    /// Query, as sent except for masked values.
+    /// Query of the request, as sent except for masked values.
     pub(crate) query: String,
-    /// Body if it is JSON, else null.
+    /// Body of the request, if it is JSON; otherwise null.
     pub(crate) body: Value,
     pub(crate) status: u16,
 }
 
-/// Numbers of requests for one operation.
+/// Number of requests for one operation.
 #[derive(Deserialize)]
 pub(crate) struct RequestCount {
     pub(crate) received: u64,
@@ -52,13 +52,13 @@ pub(crate) struct RequestCount {
 #[derive(Deserialize)]
 struct Health {
     status: String,
-    /// Only an emulator counts jobs.
+    /// Field that only the health response of an emulator has.
     #[serde(rename = "jobs")]
     _jobs: u64,
 }
 
 impl ReceivedRequest {
-    /// Returns the path and the query.
+    /// Returns the path with the query.
     pub(crate) fn target(&self) -> String {
         match self.query.as_str() {
             "" => self.path.clone(),
@@ -73,8 +73,8 @@ impl ReceivedRequest {
 }
 
 impl Administration {
-    /// Returns the control routes if the service is an emulator on this machine. A service on
-    /// another machine receives no request.
+    /// Returns the control routes if the service is an emulator on this machine. Sends no request
+    /// to a service on another machine.
     pub(crate) async fn find(client: &Client) -> Option<Self> {
         let emulator = Self { client: client.clone(), root: local_root(client.endpoint())? };
         let health = emulator.send("GET", "health", None, HEALTH_TIMEOUT).await;
@@ -92,7 +92,7 @@ impl Administration {
         serde_json::from_value(value).map_err(|error| failed(format!("{route}: {error}")))
     }
 
-    /// Calls a control route that changes something.
+    /// Calls a control route that changes the state of the emulator.
     pub(crate) async fn change(
         &self,
         method: &str,
@@ -102,7 +102,7 @@ impl Administration {
         self.send(method, route, body, TIMEOUT).await.map(drop)
     }
 
-    /// Sends a request to a control route, which needs no credentials.
+    /// Sends a request to a control route. Control routes need no credentials.
     async fn send(
         &self,
         method: &str,
@@ -145,7 +145,7 @@ impl Administration {
     }
 }
 
-/// Returns the address of a service on this machine; `None` for all others.
+/// Returns the root address of a service on this machine; `None` for other services.
 pub(crate) fn local_root(endpoint: &str) -> Option<Url> {
     let root = Url::parse(endpoint).ok()?;
     let is_loopback = match root.host()? {

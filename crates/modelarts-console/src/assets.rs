@@ -1,4 +1,4 @@
-//! Scripts, style sheet and libraries of the page, which are part of the program.
+//! Scripts, style sheet and libraries of the page, which are embedded in the program.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ macro_rules! assets {
     };
 }
 
-/// All files. A script imports another by its name, so all of them are below one address.
+/// All files. Scripts import each other by name, so all files have the same base address.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "emulator.js" SCRIPT,
@@ -55,8 +55,8 @@ const ASSETS: &[Asset] = assets! {
     "vendor/uplot/uPlot.min.css" STYLE,
 };
 
-/// Version of all files together, which is part of their addresses: a browser may keep a file for
-/// ever, and never combines files of two versions.
+/// Version of all files together, which is part of their addresses. A browser may therefore cache a
+/// file without limit, and never combines files of two versions.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut context = digest::Context::new(&digest::SHA256);
     for asset in ASSETS {
@@ -67,7 +67,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     hex::encode(&digest.as_ref()[..8])
 });
 
-/// Returns the directory of the files, as an address without a slash at its end.
+/// Returns the base address of the files, without a slash at the end.
 pub(crate) fn base() -> String {
     format!("/assets/{}", *VERSION)
 }
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the checksum in hexadecimal digits.
+    /// Returns the SHA-256 checksum in hexadecimal digits.
     fn sha256(contents: &[u8]) -> String {
         hex::encode(digest::digest(&digest::SHA256, contents).as_ref())
     }

@@ -10,21 +10,21 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 const MAX_ROWS: usize = 500;
-/// Maximum time for all lists, so that a service that is down does not keep the form away.
+/// Time limit of reading all lists, so that a service that is down does not block the form.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for which lists are kept, and for which their errors are kept.
+/// Time for which lists are cached, and for which errors of lists are cached.
 const KEPT: Duration = Duration::from_secs(60);
 const KEPT_ERRORS: Duration = Duration::from_secs(5);
 
-/// The lists of the service, which all forms share.
+/// Cache of the lists, which all forms share.
 #[derive(Default)]
 pub(crate) struct Choices {
     kept: Mutex<Option<(Instant, Arc<Lists>)>>,
-    /// Lets one request read the lists, for which the others wait.
+    /// Lock that lets one request read the lists, while other requests wait.
     reading: tokio::sync::Mutex<()>,
 }
 
-/// Lists of the service. A list that cannot be read has the reason instead.
+/// Lists of the service. A list that cannot be read is replaced by the reason.
 pub(crate) struct Lists {
     pub(crate) engines: Result<Vec<TrainingEngine>, String>,
     pub(crate) flavors: Result<Vec<TrainingFlavor>, String>,
@@ -32,7 +32,7 @@ pub(crate) struct Lists {
 }
 
 impl Choices {
-    /// Returns the lists, and reads them if they are old.
+    /// Returns the cached lists. Reads the lists from the service if they are too old.
     pub(crate) async fn lists(&self, client: &Client) -> Arc<Lists> {
         let _reading = self.reading.lock().await;
         if let Some((until, lists)) = &*self.kept.lock()
@@ -49,8 +49,8 @@ impl Choices {
         lists
     }
 
-    /// Returns the lists of the last reading, however old, so that a check does not wait for the
-    /// service. They are read if none are known.
+    /// Returns the cached lists of any age, so that a check does not wait for the service. Reads
+    /// the lists if none are cached.
     pub(crate) async fn known_lists(&self, client: &Client) -> Arc<Lists> {
         let known = self.kept.lock().as_ref().map(|(_, lists)| Arc::clone(lists));
         match known {
@@ -72,7 +72,7 @@ impl Lists {
         Self { engines, flavors, algorithms }
     }
 
-    /// Returns the reasons why lists cannot be read.
+    /// Returns a text with the reason for each list that cannot be read.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let problems = [
             ("preset images", self.engines.as_ref().err()),

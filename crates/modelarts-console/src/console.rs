@@ -39,23 +39,23 @@ use crate::{
     temporary,
 };
 
-/// Pause between two polls of a real service, and of a server on this machine.
+/// Default pause between polls, for a real service and for a server on this machine.
 const INTERVAL: Duration = Duration::from_secs(5);
 const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum age of a comparison of the clocks of this machine and of a real service. The clock of an
 /// emulator may be moved at any time.
 const CLOCK_AGE: Duration = Duration::from_secs(600);
-/// Maximum time for the server to end its connections.
+/// Maximum time for the server to close its connections.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 
-/// Maximum time in which the head of a request must arrive, as in the emulator.
+/// Maximum time for receiving the head of a request, as in the emulator.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time for open responses to finish when the server ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// The running server of the page. It ends when it is dropped.
+/// The running web server of the console. The server ends when this value is dropped.
 #[must_use]
 pub struct Console {
     state: State,
@@ -79,7 +79,7 @@ pub struct ConsoleBuilder {
 }
 
 impl Console {
-    /// Returns the settings of a page for the jobs of this client's project.
+    /// Returns the settings of a page with the jobs of the client's project.
     pub fn builder(client: Client) -> ConsoleBuilder {
         ConsoleBuilder {
             client,
@@ -100,14 +100,14 @@ impl Console {
         format!("http://{}", self.address)
     }
 
-    /// Returns the link that logs a browser in. It is valid once;
-    /// [`on_login_link`](ConsoleBuilder::on_login_link) reports the next one.
+    /// Returns the link that logs a browser in. The link can be used once; the function of
+    /// [`on_login_link`](ConsoleBuilder::on_login_link) receives the next link.
     #[must_use]
     pub fn login_url(&self) -> String {
         login_url(self.address, &self.state.access.link())
     }
 
-    /// Ends the server. Open pages connect again when another server listens on the same port.
+    /// Ends the server. Open pages reconnect when another server listens on the same port.
     pub async fn shutdown(mut self) {
         let _ = self.closing.send(true);
         self.state.watches.close();
@@ -119,7 +119,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.state.watches.close();
         self.server.abort();
-        // Requests of the page, and the creation of a job, may still hold files.
+        // Requests of pages, and the creation of a job, may still use files.
         self.state.drafts.close();
     }
 }
@@ -136,46 +136,46 @@ impl ConsoleBuilder {
     }
 
     /// Sets the socket to accept connections from, instead of an address. If the program keeps a
-    /// clone of it, connections wait between the end of one server and the start of the next.
+    /// clone of the socket, connections wait until the next server starts.
     pub fn listener(mut self, listener: net::TcpListener) -> Self {
         self.listener = Some(listener);
         self
     }
 
-    /// Sets the place of local code and data that are dropped on the form. Default: that of the
+    /// Sets the staging for code and data that users drop on the form. Default: the staging of the
     /// client.
     pub fn staging(mut self, staging: Staging) -> Self {
         self.staging = Some(staging);
         self
     }
 
-    /// Sets the name of the context: the page shows it, and the commands that it shows use it.
+    /// Sets the name of the context, for the header of the page and the displayed commands.
     pub fn context(mut self, name: impl Into<String>) -> Self {
         self.context = Some(name.into());
         self
     }
 
-    /// Rejects all changes.
+    /// Sets if the page rejects all changes. Default: `false`.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only = is_read_only;
         self
     }
 
-    /// Sets the pause between two polls of the service. Default: 5 seconds, and half a second if
-    /// the service is on this machine.
+    /// Sets the pause between two polls of the service. Default: 5 seconds, or half a second if the
+    /// service is on this machine.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = Some(interval);
         self
     }
 
-    /// Sets the key of sessions. A server with the same key and port accepts the sessions of an
-    /// earlier one. Default: a new key.
+    /// Sets the key of the sessions. A server with the same key and port accepts the sessions of an
+    /// earlier server. Default: a new key.
     pub fn session_key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sets the function that takes the next login link after one was used.
+    /// Sets the function that receives the next login link when a link was used.
     pub fn on_login_link(mut self, function: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_login = Box::new(function);
         self
@@ -184,7 +184,7 @@ impl ConsoleBuilder {
     /// Starts the server.
     ///
     /// # Errors
-    /// If the address is not a loopback address, or cannot be listened on.
+    /// Returns an error if the address is not a loopback address, or if listening on it fails.
     pub async fn start(self) -> io::Result<Console> {
         let address = match &self.listener {
             Some(listener) => listener.local_addr()?,
@@ -206,7 +206,7 @@ impl ConsoleBuilder {
         let address = listener.local_addr()?;
         let on_login = self.on_login;
         let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
-        // A server on another port does not accept the sessions of this one.
+        // A server on another port must not accept the sessions of this server.
         let key = self.key.map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
         let access = Access::new(key.as_deref(), on_used);
         let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
@@ -242,7 +242,7 @@ impl ConsoleBuilder {
             emulator,
             client: self.client,
         }));
-        // There may be many files.
+        // The deletion runs in the background, because there may be many files.
         tokio::task::spawn_blocking(|| temporary::remove_abandoned(&env::temp_dir()));
         let server = serve(listener, router(state.clone()), closed);
         let server = tokio::spawn(server);
@@ -282,8 +282,8 @@ fn router(state: State) -> Router {
         .with_state(state)
 }
 
-/// Serves connections until `closed` is `true`. axum's server has no limit of the time in which a
-/// head must arrive, so connections that send nothing could use up all file descriptors.
+/// Serves connections until `closed` is `true`. The server of axum has no time limit for the head
+/// of a request, so connections that send nothing could use up all file descriptors.
 async fn serve(listener: TcpListener, router: Router, closed: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     loop {
@@ -308,7 +308,7 @@ async fn serve(listener: TcpListener, router: Router, closed: watch::Receiver<bo
 }
 
 async fn wait_until(mut closed: watch::Receiver<bool>) {
-    // An error means that the page was dropped.
+    // An error means that the console was dropped.
     let _ = closed.wait_for(|closed| *closed).await;
 }
 
@@ -322,6 +322,6 @@ async fn serve_connection(stream: TcpStream, router: Router, closed: watch::Rece
         _ = connection.as_mut() => return,
         () = wait_until(closed) => connection.as_mut().graceful_shutdown(),
     }
-    // An error is that of a browser that left.
+    // An error means that the browser has closed the connection.
     let _ = connection.await;
 }

@@ -1,4 +1,4 @@
-//! Values as text, for the page and for the tool: durations, sizes, phases, names.
+//! Values as text, for the page and the command line: durations, sizes, phases, names.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use modelarts_ext::{
     types::{FlavorInfo, Input, Output, Phase},
 };
 
-/// The phases of jobs, in the order of their lives.
+/// Phases of jobs, in the order in which a job passes through them.
 pub static PHASES: [Phase; 8] = [
     Phase::Creating,
     Phase::Pending,
@@ -19,7 +19,7 @@ pub static PHASES: [Phase; 8] = [
     Phase::Terminated,
 ];
 
-/// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
+/// Formats a duration with its two largest units, such as `2m51s` or `3d4h`.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -31,7 +31,7 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// Returns a path of OBS with its scheme, which the service leaves out.
+/// Returns an OBS path with its scheme, which the service omits.
 pub fn obs_address(path: &str) -> String {
     match path.starts_with('/') {
         true => format!("obs:/{path}"),
@@ -39,8 +39,8 @@ pub fn obs_address(path: &str) -> String {
     }
 }
 
-/// Returns the class of a phase and its sign: a phase is visible by word and shape, not by colour
-/// alone. All signs are one column wide on a terminal.
+/// Returns the style class and the symbol of a phase. The symbol identifies the phase without
+/// colour. All symbols are one column wide on a terminal.
 pub fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
     match phase {
         Phase::Completed => ("completed", "✓"),
@@ -60,7 +60,7 @@ pub(crate) fn name(job: &Job) -> &str {
     }
 }
 
-/// Returns the hardware of a flavor, such as `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
+/// Describes the hardware of a flavor: `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
 pub fn hardware(info: &FlavorInfo) -> String {
     let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
     let memory = info.memory.as_ref();
@@ -84,19 +84,19 @@ pub fn hardware(info: &FlavorInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a size in its largest binary unit, such as `1.50 GiB`.
+/// Formats a size with its largest binary unit, such as `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =
         [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
-        // The precision of a float suffices for two decimals.
+        // The precision of a floating-point number suffices for two decimals.
         Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / *unit as f64),
         None => format!("{bytes} B"),
     }
 }
 
-/// Returns each tag of `KEY` or `KEY=VALUE` once, as the service takes it, with its values; none
-/// for any value.
+/// Parses tags of the form `KEY` or `KEY=VALUE`. Returns each key once with its values, as the
+/// service requires. No values match any value.
 pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
     let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
     for text in texts {
@@ -112,10 +112,10 @@ pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
     tags
 }
 
-/// Returns the time of a date with a time of day, in the zone of this machine unless it has one.
+/// Parses a date with a time of day. The default time zone is that of this machine.
 ///
 /// # Errors
-/// If the text is no such time.
+/// Returns an error if the text is not such a time.
 pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
     let zoned = text.parse::<jiff::Timestamp>();
     let time = zoned.or_else(|_| {
@@ -125,7 +125,7 @@ pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
     time.map(SystemTime::from)
 }
 
-/// Returns an engine by its name and version, or else by its id.
+/// Returns the name and the version of an engine, or its id if they are missing.
 pub fn engine(name: Option<&str>, version: Option<&str>, id: Option<&str>) -> Option<String> {
     let [name, version, id] = [name, version, id].map(|text| text.filter(|it| !it.is_empty()));
     match (name, version) {
@@ -134,7 +134,7 @@ pub fn engine(name: Option<&str>, version: Option<&str>, id: Option<&str>) -> Op
     }
 }
 
-/// Returns the address in OBS of an input, or its data set.
+/// Returns the address of an input in OBS, or its data set.
 pub fn source_of_input(input: &Input) -> Option<String> {
     let remote = input.remote.as_deref()?;
     let obs = remote.obs.as_ref().and_then(|obs| obs.obs_url.as_deref());
@@ -147,13 +147,13 @@ pub fn source_of_input(input: &Input) -> Option<String> {
     obs.map(obs_address).or_else(dataset)
 }
 
-/// Returns the address in OBS of an output.
+/// Returns the address of an output in OBS.
 pub fn target_of_output(output: &Output) -> Option<String> {
     let remote = output.remote.as_ref()?;
     remote.obs.as_ref()?.obs_url.as_deref().map(obs_address)
 }
 
-/// Returns a time of the service in seconds since 1970; `None` for 0, which stands for no time.
+/// Converts a time of the service in seconds since 1970. `None` for 0, which means no time.
 pub fn time_of_seconds(seconds: Option<i64>) -> Option<Timestamp> {
     let seconds = seconds.filter(|seconds| *seconds > 0)?;
     Some(Timestamp::from_epoch_millis(seconds.saturating_mul(1_000)))

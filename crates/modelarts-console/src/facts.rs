@@ -1,4 +1,4 @@
-//! `Facts`: stages, diagnoses, tags and usage of jobs, read once for all pages that show them.
+//! `Facts`: stages, diagnoses, tags and usage of jobs, cached for all pages that show them.
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
@@ -12,19 +12,19 @@ use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
 use crate::problem::Problem;
 
-/// Number of values that are kept at most, besides those in use.
+/// Maximum number of cached values, apart from values in use.
 const MAX_VALUES: usize = 256;
 const MAX_STAGES: usize = 100;
-/// Number of tags of a job that are read at most; the service permits 20.
+/// Maximum number of tags of a job that are read. The service permits 20.
 const MAX_TAGS: usize = 100;
-/// Ages at which values are read again, in pauses between two polls. The service reports events and
-/// logs late, so the diagnosis of an ended job changes, too.
+/// Ages at which values are read again, in multiples of the poll interval. The service reports
+/// events and logs late, so the diagnosis of an ended job may still change.
 const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;
 const DETAILS_POLLS: u32 = 2;
 
-/// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
+/// Cache of stages, diagnoses, tags and usage of jobs.
 #[derive(Default)]
 pub(crate) struct Facts {
     interval: Duration,
@@ -35,13 +35,13 @@ pub(crate) struct Facts {
 }
 
 pub(crate) struct Summary {
-    /// Stages of each run; empty if the service does not list them.
+    /// Stages of each run; empty if the service does not list stages.
     pub(crate) stages: Vec<StageRecord>,
-    /// Diagnosis, unless the phase of the job needs none.
+    /// Diagnosis; `None` if the phase of the job needs no diagnosis.
     pub(crate) diagnosis: Option<Result<Diagnosis, Problem>>,
 }
 
-/// Usage of the machine of a task; empty if the service has no values yet.
+/// Resource usage of a task; empty if the service has no values yet.
 pub(crate) type Usage = Result<Vec<MetricSeries>, Problem>;
 
 impl Facts {
@@ -49,8 +49,8 @@ impl Facts {
         Self { interval, ..Self::default() }
     }
 
-    /// Reads the details of a job for the scripts of all pages that show it. Another `version`,
-    /// such as that of its phase, reads them again.
+    /// Returns the cached details of a job for the scripts of all pages that show it. A new
+    /// `version`, such as a new phase, causes a new read.
     pub(crate) async fn details(&self, job: &JobHandle, version: &str) -> Result<Job, Problem> {
         let key = (job.id().to_owned(), version.to_owned());
         let read = async { job.get().await.map_err(Problem::from) };
@@ -58,15 +58,15 @@ impl Facts {
         (*self.details.get(key, max_age, read).await).clone()
     }
 
-    /// Reads the tags of a job, which its details do not contain. Open Telekom Cloud does not list
-    /// them, and no error of them hides the job.
+    /// Returns the cached tags of a job, which its details do not contain. An error counts as no
+    /// tags: Open Telekom Cloud does not list tags, and the job must be shown nevertheless.
     pub(crate) async fn tags(&self, job: &Job) -> Arc<Vec<Tag>> {
         let key = (job.id().to_owned(), String::new());
         let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
         self.tags.get(key, self.interval * DIAGNOSIS_POLLS, read).await
     }
 
-    /// Reads the stages and the diagnosis of a job. A change of its phase reads them again.
+    /// Returns the cached stages and diagnosis of a job. A new phase causes a new read.
     pub(crate) async fn summary(&self, job: &Job) -> Arc<Summary> {
         let phase = job.phase();
         let polls = match phase {
@@ -76,7 +76,7 @@ impl Facts {
         let detail = job.secondary_phase().map(ToString::to_string);
         let key = (job.id().to_owned(), format!("{phase} {detail:?} {}", job.runs().len()));
         let read = async {
-            // Open Telekom Cloud does not list stages, and no error of them hides the job.
+            // Open Telekom Cloud does not list stages, and an error must not hide the job.
             let stages = async { job.stages().collect(MAX_STAGES).await.unwrap_or_default() };
             let diagnosis = async {
                 match phase {
@@ -102,12 +102,12 @@ impl Facts {
     }
 }
 
-/// Key of a value: id of the job, and what else the value depends on.
+/// Cache key: id of the job, and the version or other part on which the value depends.
 type Key = (String, String);
-/// A value with the time at which it was read.
+/// A value, with the time at which it was read.
 type Slot<V> = Arc<AsyncMutex<Option<(Instant, Arc<V>)>>>;
 
-/// Values that are read by one reader at a time, and used by all until they are too old.
+/// Cache of values. One reader reads a value, and all others use it until it is too old.
 struct Cache<V>(Mutex<HashMap<Key, Slot<V>>>);
 
 impl<V> Default for Cache<V> {
@@ -117,7 +117,7 @@ impl<V> Default for Cache<V> {
 }
 
 impl<V> Cache<V> {
-    /// Returns the value of a key, and reads it if it is older than `max_age`.
+    /// Returns the value of a key. Reads the value if it is older than `max_age`.
     async fn get(&self, key: Key, max_age: Duration, read: impl Future<Output = V>) -> Arc<V> {
         let slot = {
             let mut slots = self.0.lock();

@@ -1,4 +1,4 @@
-//! Checks of each request: host, origin, session, and the value against forged changes.
+//! Checks of each request: host, origin, session and CSRF token.
 
 use std::net::Ipv4Addr;
 
@@ -30,33 +30,33 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Header with the value against forged changes.
+/// Header with the CSRF token.
 const CSRF_HEADER: &str = "x-csrf-token";
-/// Field of a form with that value.
+/// Form field with the CSRF token.
 const CSRF_FIELD: &str = "csrf";
 /// Maximum size of a form, in bytes.
 const MAX_FORM: usize = 1 << 20;
-/// Headers that keep pages of other sites, also of other ports of this machine, away from this one.
+/// Headers that isolate this page from other sites and from other ports of this machine.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const LOGIN: &str = "/login";
 const LOGOUT: &str = "/logout";
-/// Directory of scripts and styles, which the page of the login needs.
+/// Directory of scripts and styles, which the login page needs.
 const ASSETS: &str = "/assets/";
-/// Address that checks a job and changes nothing.
+/// Path that checks a job without changing anything.
 const CHECK: &str = "/create/check";
-/// Content of pages comes from this server only, and no script or style is part of a page. uPlot
-/// sets sizes through the style of elements, which scripts may do.
+/// Content security policy: content comes only from this server, without inline scripts and styles.
+/// uPlot sets sizes through the style properties of elements, which is permitted.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri \
                       'none'; form-action 'self'; frame-ancestors 'none'";
 
 pub(crate) fn routes() -> Router<State> {
-    // A program that looks at the link with HEAD does not use it up.
+    // A HEAD request must not use up the login link.
     let head = || async { StatusCode::NO_CONTENT };
     Router::new().route(LOGIN, get(log_in).head(head)).route("/logout", post(log_out))
 }
 
-/// Checks a request, passes it on, and renders problems.
+/// Checks a request, passes it to its handler, and renders problems.
 pub(crate) async fn guard(
     Shared(state): Shared<State>,
     mut request: Request,
@@ -83,7 +83,7 @@ pub(crate) async fn guard(
     secure(response)
 }
 
-/// Rejects a request that does not come from the user of this site.
+/// Returns an error if a request does not come from the logged-in user of this site.
 async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Request, Problem> {
     let headers = request.headers();
     check_host(headers, state.settings.port)?;
@@ -135,7 +135,7 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     }
 }
 
-/// Rejects names that are not loopback addresses, which prevents DNS rebinding.
+/// Returns an error if the host is not a loopback address, which prevents DNS rebinding.
 fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
@@ -148,7 +148,7 @@ fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     }
 }
 
-/// Rejects changes that a page of another site sends.
+/// Returns an error if the origin of a request is another site.
 fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -160,7 +160,7 @@ fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns `true` if a host with a port is this server.
+/// Returns `true` if a host and port denote this server.
 fn is_own(host: &str, port: u16) -> bool {
     let Some((name, found)) = host.rsplit_once(':') else {
         return false;
@@ -178,7 +178,7 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Adds the headers that limit what a page may do.
+/// Adds the security headers to a response.
 fn secure(mut response: Response) -> Response {
     let headers = response.headers_mut();
     let values = [
@@ -196,9 +196,9 @@ fn secure(mut response: Response) -> Response {
     response
 }
 
-/// Page of a login or of the end of a session. It leads to the jobs by itself, because a browser
-/// does not send the new cookie with a redirect if a link of another site or a file led to the
-/// login.
+/// Page after a login or the end of a session. The page itself leads to the jobs, because a browser
+/// does not send the new cookie with a redirect if the login link was opened from another site or
+/// from a file.
 #[derive(Template)]
 #[template(path = "session.html")]
 struct SessionPage {
@@ -206,12 +206,12 @@ struct SessionPage {
     is_over: bool,
 }
 
-/// Exchanges the login link for a session.
+/// Exchanges the value of a login link for a session.
 async fn log_in(request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let session = fields.get("token").and_then(|token| state.access.log_in(token));
     let Some(session) = session else {
-        // A link that is opened again in the same browser.
+        // The link was opened again in a browser that is logged in.
         if !visitor.csrf.is_empty() {
             return Ok(Redirect::to("/").into_response());
         }
@@ -226,7 +226,7 @@ async fn log_in(request: UserRequest) -> Result<Response, Problem> {
     Ok(set_session(&state, &visitor, &session, seconds))
 }
 
-/// Returns the page that sets the cookie of a session; an empty one ends the session of a browser.
+/// Returns a page that sets the session cookie. An empty session removes the cookie.
 fn set_session(state: &State, visitor: &Visitor, session: &str, seconds: u64) -> Response {
     let is_over = session.is_empty();
     let title = if is_over { "Logged out" } else { "Logged in" };

@@ -1,4 +1,4 @@
-//! Web page for ModelArts training jobs: list, events, logs, usage, and the form that creates one.
+//! Web page for ModelArts training jobs: list, events, logs, usage, and the form for new jobs.
 //!
 //! The page is a client of the service through modelarts-ext, so the same page serves the emulator
 //! and the real service. [`Console`] listens on a loopback address. A browser logs in by a link

@@ -19,34 +19,34 @@ use crate::{
     site::State,
 };
 
-/// Pause after which a comment shows that the connection is alive.
+/// Pause after which a comment is sent, to keep the connection alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Entry of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// List of jobs, and its jobs.
+    /// Job list and job pages.
     Jobs,
     Create,
     Emulator,
     None,
 }
 
-/// Values that `layout.html` needs.
+/// Values for the template `layout.html`.
 pub(crate) struct Layout {
     pub(crate) title: String,
     pub(crate) section: Section,
     /// Name of the service: the context, the cloud and the region.
     pub(crate) service: String,
     pub(crate) project: String,
-    /// Value that changes must contain; empty for a visitor who is not logged in.
+    /// CSRF token, which changes must contain; empty for a visitor who is not logged in.
     pub(crate) csrf: String,
     pub(crate) is_read_only: bool,
     /// `true` if the service is an emulator on this machine.
     pub(crate) has_emulator: bool,
-    /// Directory of scripts and styles.
+    /// Base address of scripts and styles.
     pub(crate) assets: String,
-    /// Sentence about a clock of the service that differs from that of this machine.
+    /// Sentence about a difference between the clocks of the service and of this machine.
     pub(crate) clock_note: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Layout {
     }
 }
 
-/// A template as a response.
+/// Response that renders a template.
 pub(crate) struct Page<T>(pub(crate) T);
 
 impl<T: Template> IntoResponse for Page<T> {
@@ -95,15 +95,15 @@ struct ProblemPage {
     problem: Problem,
 }
 
-/// Returns the value of `Content-Disposition` with which a browser stores a response as a file.
+/// Returns the `Content-Disposition` value with which a browser saves a response as a file.
 pub(crate) fn attachment(name: &str) -> String {
-    // A name of a job may have letters that are not allowed in this header.
+    // The name of a job may contain characters that this header does not permit.
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
     let name: String = name.chars().filter(is_plain).collect();
     format!("attachment; filename=\"{name}\"")
 }
 
-/// Returns `true` if the client is a script, which reads JSON.
+/// Returns `true` if the client is a script, which accepts JSON.
 pub(crate) fn is_script(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.contains("application/json"))
@@ -125,17 +125,17 @@ pub(crate) fn render_problem(
 }
 
 pub(crate) fn message(name: &str, data: &str) -> Event {
-    // A carriage return ends a line of the stream, and is a blank in HTML.
+    // A carriage return would end a line of the stream. In HTML, a blank is equivalent.
     Event::default().event(name).data(data.replace('\r', " "))
 }
 
-/// Returns an event without data. Its data is not empty, because browsers ignore such events.
+/// Returns an event without content. Browsers ignore events with empty data, so it is not empty.
 pub(crate) fn signal(name: &str) -> Event {
     message(name, "{}")
 }
 
-/// Returns the position of a page that connects again: a browser sends the header, and a script
-/// that opens a new stream the field `last`.
+/// Returns the position of a page that reconnects: from the header of a browser, or from the field
+/// `last` of a script that opens a new stream.
 pub(crate) fn last_position<'a>(headers: &'a HeaderMap, fields: &'a Fields) -> Option<&'a str> {
     let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     header.or(fields.get("last"))

@@ -12,9 +12,9 @@ pub(crate) struct Problem {
     #[serde(skip)]
     pub(crate) status: StatusCode,
     pub(crate) title: &'static str,
-    /// Sentence with the reason.
+    /// Sentence that states the reason.
     pub(crate) message: String,
-    /// Advice: the next step of the user.
+    /// Advice about the next step of the user.
     pub(crate) advice: Option<String>,
     pub(crate) code: Option<String>,
     pub(crate) request_id: Option<String>,
@@ -29,7 +29,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "Not found", message)
     }
 
-    /// A request that breaks a rule of the page.
+    /// Creates the problem of a request that breaks a rule of the page.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Invalid request", message)
     }
@@ -38,7 +38,7 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "Not allowed", message)
     }
 
-    /// A defect of the page.
+    /// Creates the problem of a defect of the page.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Error of the page", message)
     }
@@ -84,7 +84,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// The response has no body yet: the guard of the site renders the problem as HTML or as JSON.
+/// Creates a response without a body. The guard of the site renders the problem as HTML or JSON.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

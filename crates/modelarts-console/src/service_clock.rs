@@ -1,7 +1,7 @@
-//! `ServiceClock`: the time of the service, which may differ from that of this computer.
+//! `ServiceClock`: the time of the service, which may differ from that of this machine.
 //!
-//! Ages and running times are differences between times of the service and now. If the clocks
-//! differ, they are counted by the clock of the service, and the pages have a line that says so.
+//! Ages and running times are differences between times of the service and the current time. If the
+//! clocks differ, the clock of the service determines the current time, and all pages say so.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
@@ -14,26 +14,26 @@ use tokio::{sync::Mutex, time::Instant};
 
 use crate::{administration::Administration, display};
 
-/// Smallest difference that counts. The service states its time to the second, and its responses
+/// Minimum difference that counts. The service states its time in whole seconds, and its responses
 /// take some time.
 const LEAST: Duration = Duration::from_secs(60);
-/// Time limit of a comparison, for which a page may wait.
+/// Time limit of a comparison, because a page may wait for it.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ServiceClock {
     /// Maximum age of a comparison.
     max_age: Duration,
-    /// Seconds by which the clock of the service is ahead; 0 if the clocks agree or the time of the
-    /// service is not known.
+    /// Number of seconds by which the clock of the service is ahead; 0 if the clocks agree, or if
+    /// the time of the service is not known.
     ahead: AtomicI64,
-    /// `true` if the clock is that of an emulator, and stands still until it is moved.
+    /// `true` if the clock belongs to an emulator and stands still until it is moved.
     is_manual: AtomicBool,
     /// Time of the last comparison. The lock is held during a comparison.
     compared: Mutex<Option<Instant>>,
 }
 
 impl ServiceClock {
-    /// Creates the clock. It is that of this computer until the first comparison.
+    /// Creates the clock. Until the first comparison, it shows the time of this machine.
     pub(crate) fn new(max_age: Duration) -> Self {
         Self {
             max_age,
@@ -53,12 +53,12 @@ impl ServiceClock {
         shifted.unwrap_or(now)
     }
 
-    /// Returns the seconds by which the clock of the service is ahead, negative if it is behind.
+    /// Returns the seconds by which the clock of the service is ahead; negative if it is behind.
     pub(crate) fn ahead(&self) -> i64 {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// Returns the sentence about clocks that differ.
+    /// Returns a sentence about the difference; `None` if the clocks agree.
     pub(crate) fn note(&self) -> Option<String> {
         let ahead = self.ahead();
         let direction = if ahead > 0 { "ahead of" } else { "behind" };
@@ -75,8 +75,8 @@ impl ServiceClock {
         })
     }
 
-    /// Compares the clocks if the last comparison is old, unless another request does. An error
-    /// leaves the time as it is, and is shown by the requests of the page itself.
+    /// Compares the clocks if the last comparison is too old and no other request compares them. An
+    /// error keeps the known difference; the requests of the page report the error.
     pub(crate) async fn compare(&self, client: &Client, emulator: Option<&Administration>) {
         let Ok(mut compared) = self.compared.try_lock() else {
             return;
@@ -102,7 +102,7 @@ impl ServiceClock {
     }
 }
 
-/// Returns the time of the header `Date` of a small response.
+/// Returns the time in the header `Date` of the response to a small request.
 async fn service_time(client: &Client) -> Option<Timestamp> {
     let client = client.with_timeout(TIMEOUT);
     let algorithms = client.api().list_algorithms().limit(1);
@@ -112,7 +112,7 @@ async fn service_time(client: &Client) -> Option<Timestamp> {
     Some(rfc2822::parse(date).ok()?.timestamp())
 }
 
-/// Returns the seconds by which the time of the service is ahead; 0 for a small difference.
+/// Returns the number of seconds by which the service is ahead; 0 for a small difference.
 fn seconds_ahead(service: Timestamp, local: Timestamp) -> i64 {
     let ahead = local.duration_until(service);
     match ahead.abs() < SignedDuration::from_secs(LEAST.as_secs().cast_signed()) {
@@ -158,7 +158,7 @@ mod tests {
         // One comparison suffices for a while.
         clock.compare(&client, None).await;
         assert_eq!(emulator.requests()["ListAlgorithms"].received, 1);
-        // A service that does not respond changes nothing.
+        // A service that does not respond does not change the clock.
         let known = clock.ahead();
         emulator.shutdown().await;
         *clock.compared.lock().await = None;

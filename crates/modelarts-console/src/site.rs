@@ -24,16 +24,16 @@ use crate::{
 pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
-    /// Control of the emulator; `None` for a real service.
+    /// Control routes of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
-    /// Place of code and data that are dropped on the form.
+    /// Staging for code and data that users drop on the form.
     pub(crate) staging: Staging,
     /// Files that were dropped on the form.
     pub(crate) drafts: Drafts,
     pub(crate) access: Access,
     pub(crate) cached: Cached,
     pub(crate) watches: Watches,
-    /// `true` when the server ends, and responses without an end must end.
+    /// Becomes `true` when the server ends, which must end all streams.
     pub(crate) closed: watch::Receiver<bool>,
 }
 
@@ -45,22 +45,22 @@ pub(crate) struct Settings {
     pub(crate) is_read_only: bool,
     pub(crate) interval: Duration,
     pub(crate) port: u16,
-    /// Name of the cookie of sessions. It contains the port, because cookies are shared by all
-    /// ports of a host.
+    /// Name of the session cookie. It contains the port, because all ports of a host share their
+    /// cookies.
     pub(crate) cookie: String,
 }
 
-/// Values of the service that are kept for a time.
+/// Cached values of the service.
 pub(crate) struct Cached {
     pub(crate) choices: Choices,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
     pub(crate) clock: ServiceClock,
-    /// User of the credentials, once it was looked up.
+    /// User of the credentials, after the first look-up.
     pub(crate) user: OnceCell<CurrentUser>,
 }
 
-/// Advice about an address without a job.
+/// Advice about an address for which no job exists.
 const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
 
 pub(crate) fn absent(id: &str) -> Problem {
@@ -68,13 +68,13 @@ pub(crate) fn absent(id: &str) -> Problem {
 }
 
 impl Site {
-    /// Returns the handle of the job with the id of an address; status 404 if it is malformed.
+    /// Returns the handle of the job with an id from an address; status 404 if it is malformed.
     pub(crate) fn handle(&self, id: &str) -> Result<JobHandle, Problem> {
         let handle = self.client.training_jobs().job(id);
         handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
     }
 
-    /// Reads the job with the id of an address; status 404 if there is none.
+    /// Reads the job with an id from an address. The status is 404 if the job does not exist.
     pub(crate) async fn job(&self, id: &str) -> Result<Job, Problem> {
         match self.handle(id)?.get().await {
             Err(error) if error.is_not_found() => {
@@ -87,13 +87,13 @@ impl Site {
         }
     }
 
-    /// Compares the clocks, unless that was done a short time ago.
+    /// Compares the clocks, unless the last comparison is recent.
     pub(crate) async fn compare_clocks(&self) {
         self.cached.clock.compare(&self.client, self.emulator.as_ref()).await;
     }
 }
 
-/// Handle of the site, which each handler takes.
+/// Shared reference to the site, which each handler receives.
 #[derive(Clone)]
 pub(crate) struct State(pub(crate) Arc<Site>);
 
@@ -105,7 +105,7 @@ impl Deref for State {
     }
 }
 
-/// Request of a user, with the fields of its query or of its form.
+/// Request of a user, with the fields of the query or of the form.
 pub(crate) struct UserRequest {
     pub(crate) state: State,
     pub(crate) visitor: Visitor,

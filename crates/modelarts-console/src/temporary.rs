@@ -9,18 +9,18 @@ use std::{
 
 use tempfile::TempDir;
 
-/// Beginning of the names of the directories of processes.
+/// Prefix of the names of process directories.
 const PREFIX: &str = "modelarts-console-";
-/// File in such a directory. Its process locks it as long as it runs.
+/// Name of the lock file in a process directory. The process holds the lock as long as it runs.
 const LOCK: &str = "lock";
 
-/// Creates a directory whose name begins with a prefix, and which is deleted with the value. Logs
-/// and code are private, and the directory of temporary files is shared by all users.
+/// Creates a directory with a name prefix, which is deleted when the value is dropped. Only this
+/// user can read it: all users share the parent directory, but logs and code are private.
 pub(crate) fn directory(prefix: &str) -> io::Result<TempDir> {
     directory_in(&env::temp_dir(), prefix)
 }
 
-/// Creates such a directory in another one.
+/// Creates such a directory in `parent`.
 pub(crate) fn directory_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix);
@@ -32,11 +32,11 @@ pub(crate) fn directory_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     builder.tempdir_in(parent)
 }
 
-/// A directory that is deleted when the value is dropped, or after a kill of the process by
-/// [`remove_abandoned`] of a later one.
+/// A directory that is deleted when the value is dropped. If the process is killed,
+/// [`remove_abandoned`] in a later process deletes it.
 pub(crate) struct ProcessDirectory {
     directory: TempDir,
-    /// The system releases the lock when the process ends in any way.
+    /// Lock that the operating system releases when the process ends in any way.
     _lock: File,
 }
 
@@ -46,7 +46,7 @@ impl ProcessDirectory {
         let unnamed = directory.path().join("new");
         let lock = File::create_new(&unnamed)?;
         lock.lock()?;
-        // Under its name, the file is never without its lock.
+        // The file gets its name only after it is locked, so it never appears unlocked.
         fs::rename(unnamed, directory.path().join(LOCK))?;
         Ok(Self { directory, _lock: lock })
     }
@@ -60,7 +60,7 @@ impl ProcessDirectory {
 pub(crate) fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let lock = entry.path().join(LOCK);
-        // Another user may have made a pipe, whose opening would wait.
+        // Another user may have created a pipe with this name. Opening the pipe would block.
         let is_file = lock.symlink_metadata().is_ok_and(|lock| lock.is_file());
         if entry.file_name().to_string_lossy().starts_with(PREFIX)
             && is_file

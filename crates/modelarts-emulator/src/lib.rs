@@ -2,7 +2,7 @@
 //!
 //! The emulator implements operations of ModelArts training management, as offered by Huawei Cloud
 //! and Open Telekom Cloud, with the documented responses and errors. It moves jobs through their
-//! phases. It *runs* their code as processes, or simulates the runs with a script.
+//! phases, and *runs* their code as processes or simulates the runs with a script.
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Tests can advance the time ([`clock`]), simulate the runs of jobs ([`script`]), and create jobs
-//! with an invented past ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
+//! with a made-up history ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
 //! requests of a client, and [`quirks`] selects behaviour on which sources are silent or disagree.
 //!
 //! The emulator returns status 501 for operations that it does not implement. It rejects a few
@@ -271,7 +271,7 @@ pub mod script {
 }
 
 pub mod seeds {
-    //! Seeded jobs, which are stored with an invented past, for tests of lists and details.
+    //! Seeded jobs, which are stored with a made-up history, for tests of lists and details.
     //!
     //! Some tests need jobs that cannot be created by running them, such as a job that failed last
     //! week. [`Seeds`] documents the format of seeds, which `POST /_emulator/seeds` also accepts.

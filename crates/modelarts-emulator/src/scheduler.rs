@@ -1,6 +1,6 @@
-//! Scheduler of the nodes of the pools. Restarted jobs come first, then those of higher priority,
-//! then the oldest. The head of a queue blocks all others, and preempts preemptible jobs of lower
-//! priority if this frees enough nodes.
+//! Scheduler of the nodes of the pools. In a queue, restarted jobs come first, then jobs of higher
+//! priority, then older jobs. The first job of a queue blocks all others, and preempts preemptible
+//! jobs of lower priority if this frees enough nodes.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Number of nodes; a job that requests more gets its nodes when no other job has any.
+    /// Maximum number of nodes in use. A job that requests more waits until no other job has nodes.
     capacity: u32,
     /// Number of nodes outside of pools.
     public: u32,
@@ -48,7 +48,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRequest {
     pub(crate) job: String,
-    /// ID of the pool; empty for nodes outside of pools.
+    /// Id of the pool. Empty for nodes outside of pools.
     pub(crate) pool: String,
     pub(crate) nodes: u32,
     pub(crate) priority: i64,
@@ -80,12 +80,12 @@ pub(crate) struct QueueSlot {
 }
 
 impl Scheduler {
-    /// `public` nodes are outside of pools. `sizes` are numbers of nodes, by pool ID.
+    /// Creates a scheduler for `public` nodes outside of pools, and `sizes` nodes by pool id.
     pub(crate) fn new(capacity: u32, public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self { capacity, public, state: Mutex::new(Pools { sizes, ..Pools::default() }) })
     }
 
-    /// After a restart of the emulator, the pool of a stored job may no longer exist.
+    /// Returns `true` if the pool exists, which a restart of the emulator can change.
     pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
@@ -125,7 +125,7 @@ impl Scheduler {
         self.grant_nodes(state, &pool);
     }
 
-    /// Assigns nodes to the jobs at the head of the queue as long as enough nodes are free.
+    /// Assigns nodes to the first jobs of the queue, and preempts jobs if too few nodes are free.
     fn grant_nodes(&self, state: &mut Pools, pool: &str) {
         let size = match pool {
             "" => self.public,
@@ -210,7 +210,7 @@ impl Drop for QueueSlot {
                 queue.waiting.remove(&request.rank(self.number));
             }
         }
-        // The nodes count toward the capacity of all pools. Its own pool comes first.
+        // The nodes count toward the capacity of all pools. The pool of the job comes first.
         let others: Vec<_> = state.pools.keys().cloned().collect();
         for pool in iter::once(&request.pool).chain(&others) {
             self.scheduler.grant_nodes(state, pool);

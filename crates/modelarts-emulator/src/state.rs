@@ -27,11 +27,11 @@ use crate::{
 
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
-    /// Address of the emulator. It is the emulator's own origin, and the host in its links.
+    /// Address of the emulator, which is its own origin and the host in its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
-    /// Resources that the service offers; create requests are validated against them.
+    /// Resources that the service offers, against which create requests are validated.
     pub(crate) offer: Offer,
     pub(crate) store: JobStore,
     pub(crate) records: Records,
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    /// If true, a job is rejected if an active job writes to the same output path.
+    /// `true` if a job is rejected when an active job writes to the same output path.
     pub(crate) one_job_per_output: bool,
     pub(crate) quirks: Quirks,
 }
@@ -92,8 +92,8 @@ impl EmulatorState {
         tasks.spawn(self.work.background.idle.watch(work));
     }
 
-    /// Returns `false` if the clock cannot be moved. It stops at each due time until the due work
-    /// is complete, so that each action has its own time.
+    /// Moves the clock. Returns `false` if the clock cannot be moved. The clock stops at each due
+    /// time until the due work is complete, so that each action has its own time.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
         let _guard = self.work.background.clock_lock.lock().await;
         let clock = self.clock.as_ref();

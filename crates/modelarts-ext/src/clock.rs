@@ -1,7 +1,7 @@
 //! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
 //! A client reads the time and sleeps with one [`Clock`], by default [`SystemClock`]. With another
-//! clock, tests need not wait. Only the limit for opening a connection does not follow it.
+//! clock, tests need not wait. Only the time limit for opening a connection does not use the clock.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -43,28 +43,28 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Assumed maximum difference of clocks, for comparing times of jobs with the local clock.
+/// Maximum assumed difference between the local clock and the times of jobs, for comparisons.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// Maximum clock skew that the gateway accepts.
 pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// The clock of a client, used for signatures, expiry, retries, waits and time limits.
+/// Clock of a client, used for signatures, expiry, retries, waits and time limits.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
 
-    /// Returns a future that completes after `duration`.
+    /// Returns a future that completes after `duration`, measured by this clock.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Calls then fail with an
-    /// error where there is none, instead of a panic of tokio. Default: `false`.
+    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Without a runtime, calls
+    /// then return an error, and tokio does not panic. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
     }
 }
 
-/// The clock of the machine. It measures time with tokio, and sleeps only in a tokio runtime.
+/// System clock of the machine. [`sleep`](Clock::sleep) uses tokio, and requires a tokio runtime.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -74,7 +74,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        // A call that fails at once, such as one without a runtime, needs no timer.
+        // The timer is created on the first poll, so a call that fails earlier needs no runtime.
         Box::pin(async move { tokio::time::sleep(duration).await })
     }
 
@@ -83,7 +83,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Returns the time since `start`; zero if the clock was set back.
+/// Returns the time elapsed since `start`, or zero if the clock was set back.
 pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
     clock.now().duration_since(start).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! SDK for ModelArts training management on Huawei Cloud and Open Telekom Cloud: submits training
 //! jobs, follows their events and logs, and waits for their end.
 //!
-//! Requests are authenticated, and repeated if that is safe. Lists are streams. A job is validated
-//! before it is created. A local emulator ([modelarts-emulator]) implements the same API and runs
-//! training scripts, so programs and tests can run without an account.
+//! Requests are authenticated, and retried if a retry is safe. Lists are streams. A job is
+//! validated before it is created. A local emulator ([modelarts-emulator]) implements the same API
+//! and runs training scripts, so programs and tests can run without an account.
 //!
 //! # A first program
 //!
@@ -49,8 +49,8 @@
 //! ```
 //!
 //! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
-//! and credentials from variables and files. Use paths, an image and a flavor of the project. The
-//! crate [modelarts-obs] sends local code and data to OBS, and receives the outputs of jobs.
+//! and credentials from environment variables and files. Use paths, an image and a flavor of the
+//! project. The crate [modelarts-obs] sends local code and data to OBS, and receives job outputs.
 //!
 //! # Modules
 //!
@@ -59,12 +59,12 @@
 //! | module | for |
 //! |---|---|
 //! | [`client`] | connecting, settings, time limits, calling generated operations, traces |
-//! | [`config`] | the two clouds; variables and files other than those of the process |
+//! | [`config`] | the two clouds; other environment variables and files than those of the process |
 //! | [`credentials`] | keys, passwords, identity tokens, the metadata service, custom providers |
 //! | [`jobs`] | handles and details of jobs, search, metrics, stopping and deleting |
 //! | [`jobs::create`] | building, checking and submitting a job |
 //! | [`guide::creating`] | from a local script to a running job; all parameters of a job |
-//! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
+//! | [`jobs::wait`] | waiting for the end of one job or of hundreds of jobs |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
 //! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, and numbers in it |
 //! | [`jobs::diagnosis`] | the cause of a failure, a stop or a wait, with evidence and advice |
@@ -84,8 +84,8 @@
 //!
 //! # Testing
 //!
-//! The emulator can simulate faults ([`retry`] has an example), and tests can advance its clock and
-//! count requests. The page [testing] describes its use.
+//! The emulator can simulate faults ([`retry`] has an example), and tests can advance the clock of
+//! the emulator and count requests. The page [testing] describes the use of the emulator.
 //!
 //! # Features
 //!
@@ -128,7 +128,7 @@ pub mod validation;
 pub mod guide {
     //! Pages on the use of the SDK, as in the repository.
 
-    // Its programs use modelarts-obs, so the doc tests of that crate compile them.
+    // The programs use modelarts-obs, so the doc tests of that crate compile the page.
     #[cfg_attr(not(doctest), doc = include_str!("../CREATING.md"))]
     #[cfg_attr(doctest, doc = "The page is tested by modelarts-obs.")]
     pub mod creating {}

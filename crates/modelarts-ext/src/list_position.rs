@@ -1,16 +1,16 @@
 //! Position: the point up to which a list has been read, and the unit of its offsets.
 //!
-//! Does not depend on other modules, because [`Error`](crate::error::Error) contains a position.
+//! This module must not depend on others: [`Error`](crate::error::Error) contains a position.
 
 use std::sync::{Arc, OnceLock};
 
 use modelarts_api::Offset;
 use serde::{Deserialize, Serialize};
 
-/// The point up to which a list has been read. A position can be stored with serde and passed to
+/// Point up to which a list has been read. A position can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
 ///
-/// Contains the last few rows or their ids, because row numbers change with the list.
+/// A position contains the last few rows or their ids, because row numbers change with the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     pub(crate) list: String,
@@ -18,17 +18,17 @@ pub struct Position {
     pub(crate) last: Vec<String>,
     /// `true` if the list has earlier rows whose keys are not stored.
     pub(crate) more: bool,
-    /// The unit of offsets; `None` if it was not detected.
+    /// Unit of offsets; `None` if the unit was not detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<OffsetUnit>,
-    /// The search that the position is in; `None` for a list that is one search.
+    /// Search that contains the position; `None` for a list that is one search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) search: Option<SearchPosition>,
 }
 
 impl Position {
     /// Returns the number of rows before the position. In a list that consists of several searches,
-    /// a row at the border of two of them may count twice.
+    /// a row at the border of two searches may count twice.
     #[must_use]
     pub fn rows(&self) -> u64 {
         let before = self.search.as_ref().map_or(0, |search| search.rows_before);
@@ -62,7 +62,7 @@ impl OffsetUnit {
 
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// Lists whose sources disagree about the unit (SOURCES, "Without a number").
+/// Detected units of offsets of the lists whose sources disagree (SOURCES, "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

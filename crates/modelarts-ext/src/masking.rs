@@ -1,4 +1,4 @@
-//! Masks of secrets in JSON that programs print or show. Not part of the public interface.
+//! Masking of secrets in JSON that programs print or show. Not part of the public interface.
 
 use serde_json::Value;
 
@@ -6,24 +6,24 @@ use serde_json::Value;
 pub const MASK: &str = "***";
 const SECRET_NAMES: [&str; 6] =
     ["password", "secret", "token", "credential", "access_key", "private_key"];
-/// Words in the names of variables that hold credentials, such as the last one of `API_KEY`.
+/// Words in the names of environment variables with credentials, such as `KEY` in `API_KEY`.
 const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
-/// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
+/// Ends of words in such names. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
 const SECRET_ENDS: [&str; 8] =
     ["password", "passwords", "passwd", "secret", "secrets", "token", "apikey", "credentials"];
 const SIGNATURES: [&str; 4] =
     ["signature=", "x-amz-security-token=", "x-obs-security-token=", "x-amz-credential="];
 
-/// Replaces the values of environment variables, of fields with names of credentials and of
-/// sensitive hyper-parameters, and the parameters of presigned links. Returns their number.
+/// Masks the values of environment variables, of fields with names of credentials and of sensitive
+/// hyper-parameters, and the parameters of presigned links. Returns the number of masked values.
 pub fn mask(value: &mut Value) -> usize {
     mask_value(value, false, &|_| true)
 }
 
-/// Masks secrets in a job that the caller has just described. Of the variables, only those with
-/// names of credentials and the `inherited` ones are masked. Returns the number of values.
-///
-/// The plan of a job exists to be read, like that of `kubectl --dry-run`: `SEED=1` must be visible.
+/// Masks secrets in a job that the caller has just described. Of the environment variables, only
+/// those with names of credentials and the `inherited` variables are masked. Returns the number of
+/// masked values. Other values, such as `SEED=1`, must be visible, as in the plan of
+/// `kubectl --dry-run`.
 pub fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
     mask_value(value, false, &|name| {
         inherited.iter().any(|inherited| inherited == name) || is_credential(name)
@@ -40,7 +40,7 @@ pub fn is_credential(name: &str) -> bool {
     })
 }
 
-/// Masks a value. `masks` is `true` for the names of the environment variables to mask.
+/// Masks a value. `masks` returns `true` for the names of the environment variables to mask.
 fn mask_value(value: &mut Value, is_secret: bool, masks: &dyn Fn(&str) -> bool) -> usize {
     match value {
         Value::Array(items) => {

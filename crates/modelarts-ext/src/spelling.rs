@@ -1,4 +1,4 @@
-//! Suggestions for words that are misspelt. Not part of the public interface.
+//! Suggestions for misspelt names. Not part of the public interface.
 
 const MIN_LIKENESS: f64 = 0.8;
 
@@ -19,7 +19,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, _, known)| known)
 }
 
-/// Returns advice for a name that is none of the known names, of which there is at least one.
+/// Returns advice for an unknown name. `known` contains at least one name.
 #[must_use]
 pub fn near_names(name: &str, known: &[&str]) -> String {
     let all = known.join(", ");

@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::Error;
 
-/// Time, printed and serialized as RFC 3339 in UTC, such as `2026-01-15T08:30:45Z`.
+/// Point in time, displayed and serialized as RFC 3339 in UTC, such as `2026-01-15T08:30:45Z`.
 ///
-/// Methods that take a time accept a `Timestamp` or a [`SystemTime`], and both compare with each
-/// other. The features `jiff` and `chrono` add conversions from and to the types of these crates.
+/// Methods that take a time accept a `Timestamp` or a [`SystemTime`], and these can be compared.
+/// The features `jiff` and `chrono` add conversions from and to the types of these crates.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -31,7 +31,7 @@ use crate::error::Error;
 /// # Ok::<(), modelarts_ext::Error>(())
 /// ```
 ///
-/// The range is the years -9999 to 9999, in nanoseconds. A time outside of it becomes
+/// The range is the years -9999 to 9999, in nanoseconds. A time outside this range becomes
 /// [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
@@ -137,7 +137,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// A time that the platform cannot represent becomes the Unix epoch.
+/// Converts a time. A time that the platform cannot represent becomes the Unix epoch.
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let since_epoch = time.0.as_duration();
@@ -196,7 +196,7 @@ impl From<Timestamp> for jiff::Timestamp {
     }
 }
 
-/// A leap second becomes the second after it.
+/// Converts a time. A leap second becomes the second after it.
 #[cfg(feature = "chrono")]
 impl<Z: chrono::TimeZone> From<chrono::DateTime<Z>> for Timestamp {
     fn from(time: chrono::DateTime<Z>) -> Self {
@@ -209,7 +209,7 @@ impl<Z: chrono::TimeZone> From<chrono::DateTime<Z>> for Timestamp {
 #[cfg(feature = "chrono")]
 impl From<Timestamp> for chrono::DateTime<chrono::Utc> {
     fn from(time: Timestamp) -> Self {
-        // Nanoseconds since the second before are never negative, also before the epoch.
+        // Nanoseconds since the previous whole second are never negative, also before the epoch.
         let second = time.floor_to_second();
         let nanos = time.duration_since(second).subsec_nanos();
         // chrono represents 262,000 years, so the time is always in its range.

@@ -16,7 +16,7 @@ use crate::{
     storage::store::Store,
 };
 
-/// Bucket of OBS, or a subdirectory that is used as a bucket. Clones share connections.
+/// Bucket of OBS, or a local subdirectory that is used as a bucket. Clones share connections.
 ///
 /// ```
 /// # use std::error::Error;
@@ -52,7 +52,7 @@ pub struct ObjectInfo {
     sha256: Option<String>,
 }
 
-/// Name of the metadata with the SHA-256 of the contents, which a synchronization stores.
+/// Name of the object metadata in which a synchronization stores the SHA-256 of the contents.
 pub(crate) const SHA256: &str = "sha256";
 
 impl ObjectInfo {
@@ -123,13 +123,13 @@ impl Bucket {
         &self.store
     }
 
-    /// Returns `true` if both are the same bucket of the same connection, or the same local
+    /// Returns `true` if both values are the same bucket of the same connection, or the same local
     /// directory.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.store.is_same_service(&other.store)
     }
 
-    /// Returns the description of an operation on a key, for an error.
+    /// Describes an operation on a key, for an error message.
     fn doing(&self, verb: &str, key: &str) -> String {
         format!("{verb} obs://{}/{key}", self.name)
     }
@@ -215,7 +215,7 @@ impl Bucket {
         // The first page is requested within `call`, which repeats the request if the keys have
         // expired.
         let start = |objects: Arc<dyn ObjectStore>| {
-            // Fused, because the end of an empty list is polled twice.
+            // The stream is fused, because the end of an empty list is polled twice.
             let mut pages = objects.list(prefix.as_ref()).fuse();
             async move { Ok((pages.try_next().await?, pages)) }
         };

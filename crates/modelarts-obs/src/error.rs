@@ -1,5 +1,5 @@
-//! Conversion of errors of OBS to errors of modelarts-ext, with a message that names the object, a
-//! code and advice.
+//! Conversion of OBS errors to errors of modelarts-ext. A converted error names the object, and has
+//! a code and advice.
 
 use std::{error::Error as StdError, io, iter, path::Path};
 
@@ -23,7 +23,7 @@ pub(crate) struct ErrorFacts {
     code: Option<String>,
     message: Option<String>,
     request_id: Option<String>,
-    /// Endpoint or region of the bucket, if the request was sent to another one.
+    /// Endpoint or region of the bucket, if the request was sent to a different one.
     right_place: Option<String>,
     /// Access key that the request was signed with.
     access_key: Option<String>,
@@ -103,7 +103,7 @@ impl ErrorFacts {
             Some("NoSuchBucket") => {
                 "check the name and the region of the bucket, or create it with Bucket::create"
             }
-            // A response to HEAD has no body, and may have no code.
+            // A response to HEAD has no body, so the code may be missing.
             code if code == Some("AccessDenied") || code.is_none() && self.status == 403 => {
                 "check that the policies of the user and of the bucket admit this request; an \
                  IAM policy for OBS takes up to 15 minutes to apply"
@@ -139,7 +139,7 @@ pub(crate) fn rejected_key(error: &object_store::Error) -> Option<String> {
 /// Converts an error to an error of modelarts-ext. `doing` describes the operation, such as
 /// `writing obs://bucket/key`.
 pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
-    // Errors of the provider of credentials are returned unchanged.
+    // Errors of the credentials provider are returned unchanged.
     if let Some(cause) = chain(error).find_map(|cause| cause.downcast_ref::<Error>()) {
         return cause.clone();
     }
@@ -161,7 +161,7 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     }
     let (kind, reason) = match error {
         object_store::Error::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
-        // Keys that other tools wrote may not be valid paths. Keys from callers are checked before.
+        // Keys that other tools wrote may be invalid paths. Keys from callers are checked earlier.
         object_store::Error::InvalidPath { source } => {
             let advice = "rename or delete the object with another tool, or choose a directory \
                           without it";

@@ -61,8 +61,8 @@
 //! - `MODELARTS_OBS_BUCKET`: bucket of [`Staging`], unless [`Staging::bucket`] sets it
 //! - `MODELARTS_OBS_PREFIX`: prefix of the keys of [`Staging`], unless [`Staging::prefix`] sets it;
 //!   default: `modelarts`
-//! - `MODELARTS_OBS_ENDPOINT`: address of OBS, or of a local directory, such as `file:///data/obs`;
-//!   default: the address of OBS in the region
+//! - `MODELARTS_OBS_ENDPOINT`: endpoint of OBS, or URL of a local directory, such as
+//!   `file:///data/obs`; default: the endpoint of OBS in the region
 //! - `MODELARTS_CACHE_DIR`: directory of the cache, with checksums and the state of incomplete
 //!   transfers; default: in the cache directory of the user, such as `~/.cache/modelarts`
 //!

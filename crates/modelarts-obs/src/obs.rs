@@ -29,8 +29,8 @@ use crate::{
 /// # Ok(()) }
 /// ```
 ///
-/// [`Client::obs_endpoint`] returns the address: the variable `MODELARTS_OBS_ENDPOINT`, or else the
-/// endpoint of OBS in the region of the client.
+/// [`Client::obs_endpoint`] returns the address: the environment variable `MODELARTS_OBS_ENDPOINT`,
+/// otherwise the endpoint of OBS in the region of the client.
 ///
 /// | address | objects |
 /// |---|---|
@@ -39,7 +39,7 @@ use crate::{
 /// | `file:///data/obs` | a local directory, with a subdirectory for each bucket |
 ///
 /// The cache contains checksums of files and objects, and the state of incomplete transfers. Its
-/// directory is `MODELARTS_CACHE_DIR`, or else a directory in the cache directory of the user
+/// directory is `MODELARTS_CACHE_DIR`, otherwise a directory in the cache directory of the user
 /// (`~/.cache/modelarts` on Linux). The cache can be deleted at any time.
 #[derive(Clone)]
 pub struct Obs {
@@ -53,7 +53,7 @@ const CACHE_VARIABLE: &str = "MODELARTS_CACHE_DIR";
 
 struct Inner {
     place: Location,
-    /// `None` for a local directory.
+    /// Connection settings; `None` for a local directory.
     connection: Option<Connection>,
 }
 
@@ -148,7 +148,7 @@ impl Obs {
     }
 }
 
-/// Returns the default cache directory: `MODELARTS_CACHE_DIR` if the path is absolute, or else
+/// Returns the default cache directory: `MODELARTS_CACHE_DIR` if the path is absolute, otherwise
 /// `modelarts` in the cache directory of the user.
 fn user_cache() -> Option<PathBuf> {
     let variable = |name: &str| {

@@ -49,7 +49,7 @@ fn is_released(name: &Path) -> bool {
     !first.is_some_and(|first| LEFT_OUT.contains(&first))
 }
 
-/// Fails if a document of the release links to a file that the release does not contain.
+/// Returns an error if a released document links to a file that the release does not contain.
 pub fn links_hold(release: &Path) -> Result<()> {
     for document in all(release)? {
         if document.extension() != Some(OsStr::new("md")) {

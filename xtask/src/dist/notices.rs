@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::workspace::{cargo, root};
 
-/// The package with the program.
+/// Package that contains the program.
 const PACKAGE: &str = "modelarts-cli";
 
-/// Beginnings of the names of files with a licence or a notice.
+/// Prefixes of the names of files with a licence or a notice.
 const FILES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Libraries of the web page, which are files of this repository: name with version, licence,
@@ -33,12 +33,12 @@ Packages that the programs modelarts and modelarts-emulator contain, unmodified,
 and the addresses of their source code. The texts of the licences follow.
 ";
 
-/// A linked package.
+/// A package whose code is part of the program.
 struct Package {
     /// Name and version, as `cargo tree` prints them.
     name: String,
     licence: String,
-    /// Address of the source code. It also leads to the authors of packages without a text.
+    /// Address of the source code, which also names the authors of packages without a licence text.
     repository: String,
     folder: PathBuf,
 }
@@ -66,7 +66,7 @@ pub fn write(file: &Path) -> Result<()> {
     fs::write(file, render(&packages)).with_context(|| file.display().to_string())
 }
 
-/// Returns the linked packages other than those of this workspace, as `name vVERSION`.
+/// Returns the linked packages that are not in this workspace, as `name vVERSION`.
 fn linked() -> Result<BTreeSet<String>> {
     let mut command = cargo(["tree", "--locked", "--package", PACKAGE, "--prefix", "none"]);
     command.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
@@ -131,7 +131,7 @@ fn texts(folder: &Path) -> Result<Vec<String>> {
     files.into_iter().map(text).collect()
 }
 
-/// Joins the texts. Packages with the same text share it.
+/// Joins the notices. A text that several packages share is printed once.
 fn render(packages: &[(Package, Vec<String>)]) -> String {
     let mut notices = format!("{HEAD}\n");
     let mut by_text: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -205,7 +205,7 @@ mod tests {
         let texts = texts(&serde.folder).unwrap();
         assert!(texts.iter().any(|text| text.contains("Permission is hereby granted")));
         assert!(named("progenitor-client v").is_some());
-        // Packages of the workspace, and those that only run at build time.
+        // Packages of the workspace and packages that only run at build time are not listed.
         assert_eq!(named("modelarts-"), None);
         assert_eq!(named("serde_derive v"), None);
     }

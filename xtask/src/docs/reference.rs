@@ -181,7 +181,7 @@ fn again(retry: Retry) -> &'static str {
     }
 }
 
-/// Returns the word for a retry if it is the same for each effect, and otherwise that of each.
+/// Describes when a call is repeated: with one word for all effects, or with a word for each.
 fn by_effect(retry: &Retries) -> String {
     if retry.read == retry.idempotent && retry.read == retry.create {
         return again(retry.read).to_owned();

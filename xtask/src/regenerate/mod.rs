@@ -39,16 +39,16 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Compares the snapshots with the generated code. If it is no check, insta writes them again.
+/// Compares the snapshots with the generated code, or rewrites them if `is_check` is `false`.
 pub fn run(is_check: bool) -> Result<ExitCode> {
-    // A broken description is reported in one sentence, and leaves the snapshots unchanged.
+    // An invalid description is reported in one sentence, and leaves the snapshots unchanged.
     let generated = generate(&workspace::description())?;
     let directory = workspace::snapshots();
     let before = codegen::snapshots::read(&directory).unwrap_or_default();
     if !is_check {
         remove_snapshots(&directory)?;
     }
-    // `--bin` leaves the running program in its place.
+    // With `--bin`, cargo leaves the file of the running program unchanged.
     let status = cargo(["test", "--quiet", "--package", "xtask", "--bin", "xtask"])
         .args(["--", "--exact", TEST])
         .env("INSTA_UPDATE", if is_check { "no" } else { "always" })

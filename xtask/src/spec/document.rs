@@ -1,4 +1,4 @@
-//! Parts of the description that rules check, each with its JSON pointer.
+//! Parts of the description that rules check, each with its JSON Pointer.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ pub struct Texts {
     pub api: Vec<String>,
 }
 
-/// Event that the documents print.
+/// Event that a document shows as an example.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventExample {
@@ -115,7 +115,7 @@ pub enum OutcomeKind {
 }
 
 impl<'a> Document<'a> {
-    /// Reads the description. The errors are those of the form of the extensions.
+    /// Reads the description. The errors concern the form of the extensions.
     pub fn read(root: &'a Value) -> Result<Self, Vec<String>> {
         let mut errors = Vec::new();
         let mut operations = Vec::new();
@@ -201,7 +201,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Collects the objects in `value`, whose JSON pointer is `place`.
+/// Collects the objects in `value`, whose JSON Pointer is `place`.
 fn collect<'a>(
     value: &'a Value,
     place: String,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Offences against one rule: a JSON pointer each, with what must hold.
+/// Offences against one rule, each with a JSON Pointer and the requirement that is not met.
 #[derive(Default)]
 pub struct Report {
     pub offences: Vec<(String, String)>,
@@ -32,7 +32,7 @@ impl Report {
         );
     }
 
-    /// Adds an offence for each name that occurs twice.
+    /// Adds an offence for each repeated name.
     pub fn unique<'a>(&mut self, names: impl Iterator<Item = (String, &'a str)>) {
         let mut seen = BTreeSet::new();
         for (place, name) in names {

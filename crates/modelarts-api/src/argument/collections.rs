@@ -1,4 +1,4 @@
-//! Arrays and vectors as arguments for lists and maps.
+//! Arrays and vectors as arguments for fields that are lists or maps.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ impl Argument<Vec<String>> for Vec<&str> {
     }
 }
 
-/// Implements the conversion of pairs to a map.
+/// Implements [`Argument`] of a map field for a collection of key-value pairs.
 macro_rules! pairs {
     ($pairs:ty $(, $length:ident)?) => {
         impl<K: Into<String>, V: Into<String> $(, const $length: usize)?>

@@ -1,8 +1,8 @@
-//! Integers of other types as arguments.
+//! Integers of types other than `i64` as arguments for integer fields.
 
 use crate::argument::Argument;
 
-/// Implements the conversion of another type of integers.
+/// Implements [`Argument`] of an integer field for the given integer types.
 macro_rules! integer {
     ($($integer:ty),*) => {$(
         impl Argument<i64> for $integer {

@@ -1,25 +1,25 @@
-//! Arguments of the builders of requests.
+//! Argument types of request builders, and macros that define the builders.
 
 mod collections;
 mod integers;
 mod text;
 
-/// Argument of a builder's method for a field of type `T`.
+/// Argument of a builder method that sets a field of type `T`.
 ///
-/// Besides a `T`, it can be:
+/// Besides a `T`, the argument can be:
 ///
 /// | field | argument |
 /// |---|---|
 /// | text | `&str`, `&&str`, `&String`, `Cow<str>` |
-/// | an enumeration | any text, as above, or `String` |
+/// | an enumeration | any of the types for text, or `String` |
 /// | an integer | `i32`, `u32`, `u64`, `usize` |
-/// | an object | its builder |
-/// | a list | an array of these, such as `["a", "b"]`, and a `Vec` of `&str` or of builders |
+/// | an object | the builder of the object |
+/// | a list | an array of arguments, such as `["a", "b"]`, or a `Vec` of `&str` or of builders |
 /// | a map | an array or a `Vec` of pairs, such as `[("name", "value")]` |
 /// | an optional field | an argument of the field without `Some`, and `Option<&str>` for text |
 ///
-/// A value that the field cannot have, such as an incomplete builder, is an error of the call that
-/// sends the request.
+/// If the field cannot have the value, for example because a builder is incomplete, the call that
+/// sends the request returns an error.
 ///
 /// ```
 /// use modelarts_api::types::JobMetadataRequest;
@@ -33,13 +33,13 @@ mod text;
 /// # Ok::<(), modelarts_api::types::error::ConversionError>(())
 /// ```
 pub trait Argument<T> {
-    /// Returns the value of the field, or the rule that the argument violates.
+    /// Converts the argument to the field value. The error states the violated rule.
     #[doc(hidden)]
     fn convert(self) -> Result<T, String>;
 }
 
-/// Returns the value of a field. An error contains the name of the field; that of a missing field
-/// contains its path.
+/// Converts an argument to the value of a field. The error contains the name of the field, or the
+/// path of a required field that is missing.
 pub(crate) fn value_of<T>(argument: impl Argument<T>, field: &str) -> Result<T, String> {
     const MISSING: &str = "no value supplied for ";
     let value = argument.convert();
@@ -49,7 +49,7 @@ pub(crate) fn value_of<T>(argument: impl Argument<T>, field: &str) -> Result<T, 
     })
 }
 
-/// Type whose values are written as text, other than `String`.
+/// Type, other than `String`, whose values can be parsed from text.
 pub trait FromText: Sized {
     /// Parses a value. The error states the rule that the text violates.
     ///
@@ -81,8 +81,8 @@ macro_rules! from_text {
     };
 }
 
-/// Defines the builder of an object from a struct with its fields. Those with `#[required = true]`
-/// have no default.
+/// Defines the builder of an object. The argument is a struct with the fields of the object; fields
+/// with `#[required = true]` have no default.
 macro_rules! builder {
     (pub struct $name:ident { $($(#[required = $required:tt])? $field:ident: $ty:ty,)* }) => {
         #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ macro_rules! builder {
     };
 }
 
-/// Defines an object of requests, and a macro of the same name that defines its builder.
+/// Defines the struct of a request object, and a macro of the same name that defines the builder.
 macro_rules! request {
     (
         $(#[$attribute:meta])*
@@ -168,7 +168,7 @@ macro_rules! request {
     };
 }
 
-/// Returns the value of a field of a new builder.
+/// Returns the initial value of a builder field: the default, or an error if it is required.
 macro_rules! initial {
     ($field:ident) => {
         Ok(::std::default::Default::default())
@@ -178,7 +178,7 @@ macro_rules! initial {
     };
 }
 
-/// Implements [`Argument`] for a list of builders.
+/// Implements [`Argument`] of a list of objects for a `Vec` of their builders.
 macro_rules! built_list {
     ($name:ident) => {
         impl crate::argument::Argument<Vec<$name>> for Vec<builder::$name> {

@@ -1,10 +1,10 @@
-//! Text as an argument for text and for enumerations.
+//! Text types as arguments for fields that are text or enumerations.
 
 use std::borrow::Cow;
 
 use crate::argument::{Argument, FromText};
 
-/// Implements the conversion of a type of text to an enumeration.
+/// Implements [`Argument`] of an enumeration field for the given text types.
 macro_rules! enumeration {
     ($($text:ty),*) => {$(
         impl<T: FromText> Argument<T> for $text {
@@ -28,7 +28,7 @@ impl<T: FromText> Argument<Option<T>> for Option<&str> {
     }
 }
 
-/// Implements the conversion of a type of text to a string.
+/// Implements [`Argument`] of a string field for the given text types.
 macro_rules! string {
     ($($text:ty),*) => {$(
         impl Argument<String> for $text {

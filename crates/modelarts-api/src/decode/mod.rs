@@ -1,22 +1,22 @@
 //! Decoding of responses, including JSON that deviates from the description.
 //!
-//! Types that responses contain are decoded by this module. Types that occur only in requests keep
-//! the derives of serde, which are strict.
+//! This module decodes the types that occur in responses. Types that occur only in requests keep
+//! the derived code of serde, which is strict.
 //!
-//! A generated struct lists its fields once, in [`object!`](crate::object). The macro implements
-//! serde's traits, and a function that returns the [`Slot`] of the field with a given name. A slot
-//! is a mutable reference to the field, with the kind of JSON that the field expects.
+//! A generated struct lists its fields once, in [`object!`](crate::object). This macro implements
+//! the traits of serde, and a function that returns the [`Slot`] of the field with a given name. A
+//! slot is a mutable reference to the field, with the kind of JSON that the field expects.
 //!
 //! One visitor decodes every value into its slot, and accepts forms that deviate from the
 //! description, as the service sends them. Examples are a number as a string, a single value
 //! instead of a list of one element, and `null` instead of an empty list. The visitor has no type
-//! parameter, so it is compiled once. Derived code takes twice as long to compile, and is no
-//! faster.
+//! parameter, so the compiler generates its code once. Derived code takes twice as long to
+//! compile, and is no faster.
 //!
-//! [`body`] first decodes the whole body, and stops at the first value that cannot be decoded. In
-//! this case, [`body`] decodes again, and skips each list element that cannot be decoded. Elements
-//! that are `null` are skipped in both cases, except in lists of arbitrary JSON. [`Skipped`] counts
-//! the skipped elements.
+//! [`body`] decodes the body in a first pass, which stops at the first value that cannot be
+//! decoded. A second pass then skips each list element that cannot be decoded. Both passes skip
+//! elements that are `null`, except in lists of arbitrary JSON. [`Skipped`] counts the skipped
+//! elements.
 
 mod numbers;
 #[doc(hidden)]
@@ -43,14 +43,14 @@ pub use self::{
 /// the length of the body plus 8 MiB.
 ///
 /// # Errors
-/// Returned when a value outside of lists cannot be decoded. The message begins with the path of
-/// the value, such as `status.duration: invalid type …`.
+/// Returns an error if a value outside of lists cannot be decoded. The message begins with the path
+/// of the value, such as `status.duration: invalid type …`.
 pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
     body_in_time(body, &|| false)
 }
 
-/// Decodes a body like [`body`], and fails once `is_late` returns `true`. `is_late` is called every
-/// 1024 values.
+/// Decodes a body as [`body`] does, and returns an error once `is_late` returns `true`. Calls
+/// `is_late` every 1024 values.
 pub(crate) fn body_in_time<T: Decode>(
     body: &[u8],
     is_late: &dyn Fn() -> bool,
@@ -62,15 +62,15 @@ pub(crate) fn body_in_time<T: Decode>(
         .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// Decodes a body for [`body_in_time`]. The function has no type parameter, so it is compiled once.
+/// Decodes a body into `value` for [`body_in_time`]. Has no type parameter, so that the compiler
+/// generates its code once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
     is_late: &dyn Fn() -> bool,
 ) -> Result<Skipped, serde_json::Error> {
-    // Validating the encoding of the whole body once is faster than validating each name. Invalid
-    // bytes become U+FFFD instead of an error, because the program may not read the field that
-    // contains them.
+    // Validating UTF-8 once for the whole body is faster than for each name. Invalid bytes become
+    // U+FFFD, because the program may not need the field that contains them.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
@@ -115,8 +115,8 @@ fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_j
     deserializer.end()
 }
 
-/// Decodes a body like [`read_strictly`], and adds the path of the value to errors. This is slower
-/// than decoding without paths.
+/// Decodes a body as [`read_strictly`] does, and adds the path of the invalid value to the error.
+/// Tracking paths makes decoding slower.
 #[cold]
 fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -130,11 +130,11 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     deserializer.end()
 }
 
-/// Decodes a value; returns `None` for `null`. Skips `null` elements of lists, and fails on
-/// elements that cannot be decoded.
+/// Decodes a value. Returns `None` for `null`. Skips list elements that are `null`; a list element
+/// that cannot be decoded is an error.
 ///
 /// # Errors
-/// Returns the error of the deserializer when the value has no accepted spelling.
+/// Returns the error of the deserializer if the value has none of the accepted forms.
 pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let mut value = None;
     let pass = Pass::default();

@@ -1,10 +1,10 @@
-//! Conversion of scalars that the service sends in another form than described: as a string, or as
-//! a number of another kind.
+//! Conversion of scalars that the service sends in another form than the description states: as a
+//! string, or as a number of another kind.
 
 use serde::de::Unexpected;
 use serde_json::Value;
 
-/// Converts a scalar to an integer. Also accepts strings, numbers without a fraction, and booleans.
+/// Converts a scalar to an integer. Also accepts strings, floats without a fraction, and booleans.
 #[inline]
 pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     match scalar {
@@ -20,9 +20,9 @@ pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     }
 }
 
-/// Converts a float without a fraction, such as `5.0`, to an integer.
+/// Converts a float without a fraction, such as `5.0`, to an integer. `None` above 2^53.
 fn whole_number(number: f64) -> Option<i64> {
-    // 2^53: up to this value, a float represents every integer exactly.
+    // 2^53. Up to this value, a float represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[allow(clippy::cast_possible_truncation)]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
@@ -42,7 +42,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
     }
 }
 
-/// Converts a scalar to a boolean. Also accepts 0, 1, and strings regardless of case.
+/// Converts a scalar to a boolean. Also accepts 0, 1, and strings such as `True`, in any case.
 #[inline]
 pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     let is = |text: &str, known: [&str; 2]| {
@@ -58,7 +58,7 @@ pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     }
 }
 
-/// Converts a scalar to a JSON value.
+/// Converts a scalar to a JSON value. A value that is not a scalar becomes `null`.
 #[inline]
 pub(super) fn json(scalar: Unexpected<'_>) -> Value {
     match scalar {

@@ -1,7 +1,7 @@
-//! Macro that implements decoding and encoding for generated structs, and what the macro calls.
+//! Macro that implements decoding and encoding for generated structs, with its helper functions.
 //!
-//! The derives of serde generate a local variable for each field. For all types of this crate,
-//! derived code doubled the compile time and exceeded the instruction cache. For a single type,
+//! The derives of serde generate a local variable for each field. Derived code for all types of
+//! this crate doubled the compile time and exceeded the instruction cache. For a single type,
 //! derived code is as fast as the code of the macro.
 
 use std::fmt;
@@ -16,9 +16,9 @@ use super::{pass::Pass, slot::Container, visitor::read_object};
 
 pub use super::slot::{FieldValue, Holder, Object, Slot};
 
-/// Implements [`Decode`](crate::decode::Decode) and serde's traits for a struct whose fields are
-/// all optional. The argument is the struct. A field whose JSON name differs has it in `#[json]`,
-/// after its documentation.
+/// Defines the struct in its argument, whose fields are all optional, and implements
+/// [`Decode`](crate::decode::Decode) and the traits of serde for it. If the JSON name of a field
+/// differs from the field name, `#[json]` after the documentation of the field states it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
@@ -88,7 +88,7 @@ macro_rules! object {
     };
 }
 
-/// Returns the JSON name of a field.
+/// Returns the JSON name of a field: the name in `#[json]`, or otherwise the field name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! json_name {
@@ -100,7 +100,7 @@ macro_rules! json_name {
     };
 }
 
-/// Writes a field, unless it is absent.
+/// Writes a field to the map, unless the field is absent.
 pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     value: &T,
     name: &'static str,
@@ -112,7 +112,7 @@ pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     map.serialize_entry(name, value)
 }
 
-/// Visitor for `Deserialize` that accepts only a JSON object.
+/// Visitor for `Deserialize` that accepts only a JSON object, and decodes it into the container.
 struct ObjectOnly<'a>(&'a mut dyn Container<dyn Object>);
 
 impl<'de> Visitor<'de> for ObjectOnly<'_> {
@@ -126,7 +126,7 @@ impl<'de> Visitor<'de> for ObjectOnly<'_> {
     }
 }
 
-/// Implements `Deserialize` for an object, which must not be `null`.
+/// Decodes an object as an implementation of `Deserialize`. Returns an error for `null`.
 pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! A single decoding pass over a body, with limits on memory and time, and the count of skipped
+//! Decoding pass over a body, with limits on memory and time, and with the count of skipped
 //! elements.
 
 use std::cell::{Cell, RefCell};
@@ -7,20 +7,20 @@ use serde::de::Error;
 
 use super::skipped::{Skipped, strip_quoted_text};
 
-/// Maximum memory of a decoded response per byte of its body, including the body.
+/// Maximum memory of a response per byte of its body, in bytes. Includes the body itself.
 const MEMORY_FACTOR: usize = 4;
-/// Memory that every response may take in addition, in bytes. Even a short body may decode into a
-/// few large objects.
+/// Memory that every response may take in addition to [`MEMORY_FACTOR`], in bytes. Even a short
+/// body may decode into a few large objects.
 const MEMORY_FLOOR: usize = 8 << 20;
 /// Number of values that are decoded between two checks of the time limit.
 const CHECK_INTERVAL: u32 = 1024;
-/// Message of the error when a pass exceeds its time limit.
+/// Error message of a pass that exceeds the time limit.
 pub(crate) const TOO_LATE: &str = "time ran out while it was decoded";
 
 /// State of a single decoding pass over a body.
 pub(super) struct Pass<'a> {
-    /// True if list elements that cannot be decoded are skipped; false if they end the pass with an
-    /// error.
+    /// `true` if the pass skips list elements that cannot be decoded, `false` if such an element
+    /// ends the pass with an error.
     salvage: bool,
     /// Number of lists that enclose the current value.
     depth: Cell<usize>,
@@ -29,14 +29,14 @@ pub(super) struct Pass<'a> {
     memory_left: Cell<usize>,
     /// Number of values until the next check of the time limit.
     values_until_check: Cell<u32>,
-    /// Returns `true` once the time limit has passed.
+    /// Function that returns `true` once the time limit has passed.
     is_late: &'a dyn Fn() -> bool,
-    /// Message of the error that ended the pass early.
+    /// Error message of the limit that stopped the pass. `None` while no limit is exceeded.
     stop_reason: Cell<Option<&'static str>>,
 }
 
-/// Pass without limits on memory and time. Elements that cannot be decoded end the pass with an
-/// error.
+/// Creates a pass without limits on memory and time. A list element that cannot be decoded ends the
+/// pass with an error.
 impl Default for Pass<'_> {
     fn default() -> Self {
         Self::new(usize::MAX, &|| false, false)
@@ -57,7 +57,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Creates a pass over a body of `length` bytes. `copied` is the size of an additional copy of
-    /// the body, or 0.
+    /// the body in bytes, or 0 if there is no copy.
     pub(super) fn for_body(
         length: usize,
         copied: usize,
@@ -68,7 +68,7 @@ impl<'a> Pass<'a> {
         Self::new(memory.saturating_sub(copied), is_late, salvage)
     }
 
-    /// Subtracts `bytes` from the memory that the pass may still allocate.
+    /// Subtracts `bytes` from the remaining memory. Stops the pass if less memory remains.
     pub(super) fn allocate<E: Error>(&self, bytes: usize) -> Result<(), E> {
         match self.memory_left.get().checked_sub(bytes) {
             Some(left) => {
@@ -79,23 +79,23 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Adds `bytes` to the memory that the pass may still allocate.
+    /// Adds `bytes` to the remaining memory.
     pub(super) fn release(&self, bytes: usize) {
         self.memory_left.set(self.memory_left.get().saturating_add(bytes));
     }
 
-    /// Releases the memory of a discarded element. `left` is the value of
+    /// Releases the memory of a discarded element. `left` is the result of
     /// [`memory_left`](Self::memory_left) before the element was decoded.
     pub(super) fn reset_memory_left(&self, left: usize) {
         self.memory_left.set(left);
     }
 
-    /// Returns the memory that may still be allocated, in bytes.
+    /// Returns the remaining memory, which the pass may still allocate, in bytes.
     pub(super) fn memory_left(&self) -> usize {
         self.memory_left.get()
     }
 
-    /// Counts a value, and checks the time limit once every [`CHECK_INTERVAL`] values.
+    /// Counts a value, and checks the time limit every [`CHECK_INTERVAL`] values.
     pub(super) fn count_value<E: Error>(&self) -> Result<(), E> {
         let left = self.values_until_check.get() - 1;
         if left > 0 {
@@ -119,8 +119,8 @@ impl<'a> Pass<'a> {
         self.stop_reason.get().is_some()
     }
 
-    /// Returns an error if a limit has stopped the pass. Skipping the current element would not
-    /// resume it.
+    /// Returns an error if a limit has stopped the pass. A stopped pass cannot continue with the
+    /// next list element.
     pub(super) fn check_stopped<E: Error>(&self) -> Result<(), E> {
         match self.stop_reason.get() {
             Some(reason) => Err(E::custom(reason)),
@@ -132,7 +132,7 @@ impl<'a> Pass<'a> {
         self.salvage
     }
 
-    /// Enters a list, and returns a guard that leaves it when dropped.
+    /// Enters a list. Dropping the returned guard leaves the list.
     pub(super) fn enter_list(&self) -> ListDepth<'_> {
         self.depth.set(self.depth.get() + 1);
         ListDepth(self)
@@ -144,11 +144,11 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Guard for a list that a pass has entered; dropping the guard leaves the list.
+/// Guard for a list that a pass has entered. Dropping the guard leaves the list.
 pub(super) struct ListDepth<'a>(&'a Pass<'a>);
 
 impl ListDepth<'_> {
-    /// Counts a skipped element. `error` is `None` for an element without a value, such as `null`.
+    /// Counts a skipped list element. `error` is `None` for an element that is `null`.
     #[cold]
     pub(super) fn skip(&self, error: Option<String>) {
         let mut skipped = self.0.skipped.borrow_mut();

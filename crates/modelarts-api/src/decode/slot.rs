@@ -1,40 +1,40 @@
-//! Slots that JSON values are decoded into, and the traits of the types that provide them.
+//! Slots into which JSON values are decoded, and traits of the types that provide slots.
 
 use std::fmt;
 
 use serde::de::Expected;
 use serde_json::Value;
 
-/// A JSON object with arbitrary keys and values.
+/// JSON object with arbitrary keys and values.
 pub(super) type JsonMap = serde_json::Map<String, Value>;
 
 /// Mutable reference to a value, together with the kind of JSON that is expected for it.
 #[non_exhaustive]
 pub enum Slot<'a> {
-    /// A string; numbers and booleans are stored in their JSON spelling.
+    /// String. Numbers and booleans are stored in their JSON notation.
     Text(&'a mut Option<String>),
-    /// A type that is parsed from a string.
+    /// Value of a type that is parsed from a string.
     FromText(&'a mut dyn FromText),
-    /// An integer, also spelled as a string, as a number without a fraction, or as a boolean.
+    /// Integer. Also accepts a string, a number without a fraction, and a boolean.
     Integer(&'a mut Option<i64>),
-    /// A number, also spelled as a string.
+    /// Number. Also accepts a string.
     Number(&'a mut Option<f64>),
-    /// A boolean, also spelled as 0, as 1, or as a string.
+    /// Boolean. Also accepts 0, 1, and a string.
     Boolean(&'a mut Option<bool>),
-    /// Any JSON value; `null` leaves the slot empty.
+    /// Any JSON value. `null` empties the slot.
     Any(&'a mut Option<Value>),
     /// Any JSON value, including `null`.
     AnyOrNull(&'a mut Option<Value>),
-    /// An object, also sent as a list of one object.
+    /// Object. Also accepts a list of one object.
     Object(&'a mut dyn Container<dyn Object>),
-    /// A list, also sent as its only element.
+    /// List. Also accepts a single element without the list.
     List(&'a mut dyn Container<dyn List>),
-    /// A map with string keys, also sent as a list of such maps.
+    /// Map with string keys. Also accepts a list of such maps.
     Map(&'a mut dyn Container<dyn Map>),
 }
 
 impl Slot<'_> {
-    /// Empties the slot, as `null` does.
+    /// Empties the slot, as decoding `null` does.
     pub(super) fn clear(self) {
         match self {
             Slot::Text(value) => *value = None,
@@ -51,7 +51,7 @@ impl Slot<'_> {
     }
 }
 
-/// Describes the expected JSON in error messages.
+/// Describes the expected JSON for error messages.
 impl Expected for Slot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -66,14 +66,14 @@ impl Expected for Slot<'_> {
     }
 }
 
-/// A type that can be decoded from every spelling that was observed for its values.
+/// Type that can be decoded from all forms in which the service sends its values.
 pub trait Decode: Sized + 'static {
-    /// Returns the slot for a value of this type. The value stays or becomes `None` when the
-    /// service sends `null`, or sends a blank string where a number or an object is expected.
+    /// Returns the slot for a value of this type. The value is `None` after decoding if the service
+    /// sends `null`, or a blank string where a number or an object is expected.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
-    /// Returns the slot for an element of a list or map. Where any JSON is admitted, `null` is
-    /// stored as a value, because omitting it would shift the cells of a table row.
+    /// Returns the slot for an element of a list or map. If elements can be any JSON, `null` is
+    /// stored as a value, because omitting `null` would shift the cells of a table row.
     fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
         Self::slot(value)
     }
@@ -84,80 +84,80 @@ pub trait FieldValue {
     /// Returns the slot of the field.
     fn slot(&mut self) -> Slot<'_>;
 
-    /// Returns whether the field is absent. Absent fields are not encoded.
+    /// Returns `true` if the field is absent. Absent fields are not encoded.
     fn is_absent(&self) -> bool;
 }
 
-/// Slot for a type that is parsed from a string: an enumeration or an identifier.
+/// Slot for a value that is parsed from a string, such as an enumeration or an identifier.
 pub trait FromText {
     /// Empties the slot.
     fn clear(&mut self);
 
-    /// Parses a string into the slot.
+    /// Parses a string, and stores the value in the slot.
     ///
     /// # Errors
-    /// Returns the reason why the string is not a value of the type.
+    /// Returns an error with the reason if the string is not a value of the type.
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
-/// Content that decoding writes to a slot: `dyn Object`, `dyn List` or `dyn Map`.
+/// Kind of content that decoding writes to a container: `dyn Object`, `dyn List` or `dyn Map`.
 pub trait Content: 'static {
-    /// Returns the slot with this container.
+    /// Returns the slot for a container of this kind of content.
     fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
 }
 
-/// A value whose content decoding fills, or an `Option` of such a value.
+/// Value whose content is filled by decoding, or an `Option` of such a value.
 pub trait Container<C: ?Sized> {
     /// Removes the content.
     fn clear(&mut self);
 
-    /// Replaces the content by empty content, and returns it.
+    /// Replaces the content with empty content, and returns the empty content.
     fn begin(&mut self) -> &mut C;
 
-    /// Returns the heap memory of empty content, in bytes.
+    /// Returns the heap memory that empty content occupies, in bytes.
     fn heap_size(&self) -> usize;
 }
 
-/// A type whose content is an object, a list or a map.
+/// Type whose content is an object, a list or a map.
 pub trait Holder: Default + 'static {
-    /// The trait of the content: `dyn Object`, `dyn List` or `dyn Map`.
+    /// Kind of the content: `dyn Object`, `dyn List` or `dyn Map`.
     type Content: Content + ?Sized;
 
-    /// Heap memory of empty content, in bytes.
+    /// Heap memory that empty content occupies, in bytes.
     const HEAP_SIZE: usize = 0;
 
-    /// Returns the content.
+    /// Returns a mutable reference to the content.
     fn content(&mut self) -> &mut Self::Content;
 
-    /// Returns whether a field of this type counts as absent.
+    /// Returns `true` if a field with this value counts as absent. Default: `false`.
     fn is_absent(&self) -> bool {
         false
     }
 }
 
-/// A type with named fields.
+/// Type with named fields.
 pub trait Object {
-    /// Returns the slot of the field with this name; `None` for an unknown name.
+    /// Returns the slot of the field with this JSON name. `None` for an unknown name.
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
 /// Function that decodes one value into a slot, and returns `true` if decoding succeeded.
 pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
-/// A list, to which decoded elements are appended.
+/// List to which decoded elements are appended.
 pub trait List {
-    /// Returns the memory for one more element, in bytes: first the memory to allocate, then the
-    /// memory that is freed afterwards. Both are 0 while the list has capacity.
+    /// Returns the change of memory for one more element: the number of bytes to allocate, and the
+    /// number of bytes that are freed afterwards. Both are 0 while the list has capacity.
     fn growth(&self) -> (usize, usize);
 
-    /// Appends the element that `read` decodes, and returns whether an element was appended.
+    /// Appends the element that `read` decodes. Returns `true` if an element was appended.
     fn push_with(&mut self, read: ReadValue<'_>) -> bool;
 }
 
-/// A map, to which decoded entries are added.
+/// Map to which decoded entries are added.
 pub trait Map {
-    /// Returns the memory for one more entry, in bytes, excluding the contents of its key and
-    /// value.
+    /// Returns the memory for one more entry, in bytes, excluding the contents of the key and of
+    /// the value.
     fn growth(&self) -> usize;
 
     /// Adds an entry with the value that `read` decodes. Adds nothing if `read` decodes no value.

@@ -94,7 +94,7 @@ impl<T: FromStr<Err: Display>> FromText for Option<T> {
     }
 }
 
-/// Container of an optional field, or of an element of a list or map.
+/// Container for an optional field, or for an element of a list or map.
 impl<T: Holder> Container<T::Content> for Option<T> {
     fn clear(&mut self) {
         *self = None;
@@ -107,7 +107,7 @@ impl<T: Holder> Container<T::Content> for Option<T> {
     }
 }
 
-/// Container of a list or map. An absent field is an empty list or map.
+/// Container for a field that is a list or map. An absent field is an empty list or map.
 impl<T: Holder> Container<T::Content> for T {
     fn clear(&mut self) {
         *self = T::default();
@@ -165,7 +165,7 @@ impl<T: Decode> List for Vec<T> {
         if self.len() < self.capacity() {
             return (0, 0);
         }
-        // A `Vec` doubles its capacity.
+        // A full `Vec` doubles its capacity.
         let now = self.capacity() * size_of::<T>();
         ((2 * now).max(4 * size_of::<T>()), now)
     }
@@ -201,7 +201,7 @@ impl Map for JsonMap {
     }
 }
 
-/// Decodes an entry with `read` and adds it to a map.
+/// Decodes a value with `read`, and adds it to a map as the entry `name`.
 fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: ReadValue<'_>) {
     let mut value = None;
     if read(T::element_slot(&mut value)) {
@@ -209,8 +209,8 @@ fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: Rea
     }
 }
 
-/// Returns [`Map::growth`] of a B-tree. Its nodes hold up to eleven entries, and are half full in
-/// the worst case.
+/// Returns [`Map::growth`] of a B-tree. The nodes of a B-tree hold up to eleven entries, and are
+/// half full in the worst case.
 fn map_growth<T>(is_empty: bool) -> usize {
     size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
 }

@@ -1,9 +1,9 @@
 //! Visitor that decodes any JSON value into any slot.
 //!
-//! The derives of serde would generate a visitor for each type. The response for a job contains
-//! about a hundred types, and in measurements, loading the instructions of their visitors took most
-//! of the time. All types therefore share this visitor, which receives the kind of the type as
-//! data.
+//! The derives of serde would generate a visitor for each type. A response with a job contains
+//! about a hundred types. In measurements, loading the instructions of a hundred visitors took most
+//! of the decoding time. All types therefore share this visitor, which receives the kind of JSON
+//! that a type expects as data.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
         Self { slot, pass }
     }
 
-    /// Decodes a number or a boolean, or a string in place of either.
+    /// Stores a number, a boolean, or a string in place of either, in the slot.
     #[inline]
     fn scalar<E: Error>(mut self, scalar: Unexpected<'_>) -> Result<(), E> {
         let is_set = match &mut self.slot {
@@ -67,7 +67,7 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
     }
 }
 
-/// Stores `value` in a slot; returns whether `value` is present.
+/// Stores `value` in a slot. Returns `true` if `value` is present.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     *slot = value;
     slot.is_some()
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match self.slot {
             Slot::Object(object) => read_object(object, self.pass, members),
             Slot::Map(map) => read_entries(map.begin(), self.pass, members),
-            // The service sent the only element of the list without the list.
+            // The service sent the only element of the list instead of the list.
             Slot::List(list) => read_object_as_list(list, self.pass, members),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut object = JsonMap::new();
@@ -157,8 +157,8 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
                 // The service may send an empty object as `[]`, because some languages use the same
-                // type for lists and maps. It may send any object as a list of one object
-                // (`openapi/SOURCES.md`, D-18).
+                // type for lists and maps. The service may also send an object as a list of one
+                // object (`openapi/SOURCES.md`, D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.clear();
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
 
 // -------------------------------------------------------------------- objects
 
-/// Seed that decodes the name of a field, and returns the slot of the field.
+/// Seed that decodes the JSON name of a field, and returns the slot of the field.
 struct FieldName<'a>(&'a mut dyn Object);
 
 impl<'de, 'a> DeserializeSeed<'de> for FieldName<'a> {
@@ -213,7 +213,7 @@ impl<'a> Visitor<'_> for FieldName<'a> {
     }
 }
 
-/// Decodes an object into its slot.
+/// Decodes an object into a container. Ignores unknown fields.
 pub(super) fn read_object<'de, A: MapAccess<'de>>(
     slot: &mut dyn Container<dyn Object>,
     pass: &Pass,
@@ -233,7 +233,7 @@ pub(super) fn read_object<'de, A: MapAccess<'de>>(
 
 // ------------------------------------------------------------- lists and maps
 
-/// Decodes the elements of a list.
+/// Decodes the elements of a list into a container, and counts the skipped elements.
 fn read_list<'de, A: SeqAccess<'de>>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -276,7 +276,7 @@ fn read_list<'de, A: SeqAccess<'de>>(
     }
 }
 
-/// Decodes the elements of a list of any JSON.
+/// Decodes the elements of a list of any JSON, and keeps elements that are `null`.
 fn read_any_list<'de, A: SeqAccess<'de>>(
     items: &mut Vec<Value>,
     pass: &Pass,
@@ -293,7 +293,7 @@ fn read_any_list<'de, A: SeqAccess<'de>>(
     }
 }
 
-/// Reserves memory for one more element.
+/// Counts a value, and reserves memory for one more element of a list.
 fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     pass.count_value()?;
     let (needed, freed) = list.growth();
@@ -305,7 +305,7 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     Ok(())
 }
 
-/// Decodes a value that the service sent in place of a list with this single element.
+/// Decodes a value that the service sent instead of a list with this value as its only element.
 fn read_only_element<E>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -322,7 +322,7 @@ fn read_only_element<E>(
     outcome
 }
 
-/// Decodes an object that the service sent in place of a list with this single object.
+/// Decodes an object that the service sent instead of a list with this object as its only element.
 fn read_object_as_list<'de, A: MapAccess<'de>>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -337,8 +337,8 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
     salvage_element(list.begin(), pass, &depth, element.unwrap_or_default()).map(drop)
 }
 
-/// Decodes one element of a list, and returns whether it was added. An element that cannot be
-/// decoded is skipped.
+/// Decodes an element and appends it to a list. Returns `false` if the element was skipped because
+/// it cannot be decoded or is `null`.
 fn salvage_element<E: Error>(
     list: &mut dyn List,
     pass: &Pass,
@@ -360,7 +360,7 @@ fn salvage_element<E: Error>(
     Ok(added)
 }
 
-/// Decodes the entries of a map.
+/// Decodes the entries of a JSON object into a map.
 fn read_entries<'de, A: MapAccess<'de>>(
     map: &mut dyn Map,
     pass: &Pass,
@@ -379,7 +379,7 @@ fn read_entries<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Map that keeps its entries when another map is decoded into it.
+/// Container that keeps the entries of its map when another map is decoded into the container.
 struct MoreEntries<'a>(&'a mut (dyn Map + 'static));
 
 impl Container<dyn Map> for MoreEntries<'_> {

@@ -1,4 +1,4 @@
-//! Commands of the program. Each file has the arguments of a command, and its execution.
+//! Commands of the program. Each file defines the arguments and the execution of a command.
 
 mod api;
 mod catalog;
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Explain(jobs::explain::Explain),
     /// Synchronizes a directory with OBS.
     Sync(sync::Sync),
-    /// Lists flavors of machines.
+    /// Lists the flavors of nodes.
     Flavors(catalog::flavors::Flavors),
     /// Lists preset images.
     Engines(catalog::engines::Engines),
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Algorithms(catalog::algorithms::Algorithms),
     /// Calls any operation of the service.
     Api(api::Api),
-    /// Records calls to the service without names, and compares such a file with the description.
+    /// Records calls to the service without names, and compares recordings with the description.
     Record(record::Record),
     /// Manages contexts: named settings of clouds and emulators.
     Context(setup::context::ContextCommand),
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Dev(setup::dev::Dev),
     /// Serves a web page of the jobs on this machine.
     Console(console::ConsoleCommand),
-    /// Checks credentials, addresses, clock and OBS, and what to do about problems.
+    /// Checks credentials, endpoints, clock and OBS, and gives advice about problems.
     Doctor(setup::doctor::Doctor),
     /// Prints the completion script of a shell.
     Completion(setup::generated::Completion),
@@ -69,7 +69,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns `true` if the command runs the emulator or the page in this process.
+    /// Returns `true` if the command runs the emulator or the console page in this process.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Dev(_) | Self::Console(_))
     }

@@ -10,8 +10,8 @@ use crate::{
     output::{Row, SCHEMA_VERSION},
 };
 
-/// Returns the schema of every JSON document by its name. `jobs` is the document of a list, and
-/// `jobs.line` a line of it in the format `ndjson`. The errors on stderr are `error`.
+/// Returns the schemas of all JSON documents, with their names. `jobs` is the document of a list,
+/// `jobs.line` a line of the list in the format `ndjson`, and `error` an error on stderr.
 #[must_use]
 pub fn schemas() -> Vec<(String, Schema)> {
     let mut all = Schemas(Vec::new());
@@ -49,7 +49,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
 struct Schemas(Vec<(String, Schema)>);
 
 impl Schemas {
-    /// Adds a document, or a line of the format `ndjson` that is not a row.
+    /// Adds the schema of a document, or of a line of the format `ndjson` that is not a row.
     fn document<T: JsonSchema>(&mut self, name: &str) {
         self.0.push((name.to_owned(), schema_of_document::<T>()));
     }
@@ -68,7 +68,7 @@ fn schema_of_document<T: JsonSchema>() -> Schema {
 fn schema_of_list<R: Row>() -> Schema {
     let mut row = schema_of::<R>();
     row.remove("$schema");
-    // Definitions are referred to from the root.
+    // References point to definitions at the root of the schema.
     let definitions = row.remove("$defs");
     let mut list = Schema::default();
     list.insert("type".to_owned(), "object".into());

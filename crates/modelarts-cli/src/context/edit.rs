@@ -1,4 +1,4 @@
-//! `ConfigEdit`: changes of the file of the contexts, which keep its comments and its order.
+//! `ConfigEdit`: changes to the file of the contexts that keep the comments and the order.
 
 use std::{
     fs::{self, File},
@@ -14,25 +14,25 @@ use crate::{context::file::ConfigFile, failure::Failure};
 const CONTEXTS: &str = "context";
 const CURRENT: &str = "current";
 
-/// The file of the contexts with changes that are not yet written.
+/// The file of the contexts, with changes that are not yet written.
 pub(crate) struct ConfigEdit {
     path: PathBuf,
     document: DocumentMut,
-    /// Lock of the changes, from before the file is read until after it is written.
+    /// Lock of the file. It is held from before the file is read until after the file is written.
     _lock: Option<File>,
 }
 
 impl ConfigEdit {
-    /// Reads the file, after the changes of other processes. A file that does not exist is empty.
+    /// Waits for changes of other processes, and reads the file. A missing file counts as empty.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        // The file may be a link into a repository of settings.
+        // The file may be a symbolic link into a repository of settings.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let lock = lock(path).map_err(|error| {
             let path = path.display();
             Failure::local(format_args!("cannot lock the contexts in {path}: {error}"))
         })?;
         let text = ConfigFile::read_text(path)?;
-        // All values are checked, so that a change never depends on a broken file.
+        // All values are checked, so that an invalid file is never changed.
         ConfigFile::parse(path, &text)?;
         let document = text
             .parse()
@@ -40,7 +40,7 @@ impl ConfigEdit {
         Ok(Self { path: path.to_owned(), document, _lock: lock })
     }
 
-    /// Sets a setting of a context, which is created if it does not exist.
+    /// Sets a setting of a context. Creates the context if it does not exist.
     pub(crate) fn set(&mut self, context: &str, field: &str, value: &str) -> Result<(), Failure> {
         replace(self.context(context)?, field, value);
         Ok(())
@@ -51,7 +51,7 @@ impl ConfigEdit {
         Ok(())
     }
 
-    /// Sets the current context. An empty name selects none; the field stays, with its comments.
+    /// Sets the current context. An empty name selects none, and keeps the comments of the field.
     pub(crate) fn set_current(&mut self, name: &str) {
         let root = self.document.as_table_mut();
         if !name.is_empty() || root.contains_key(CURRENT) {
@@ -59,8 +59,8 @@ impl ConfigEdit {
         }
     }
 
-    /// Removes a context with the comment above it. A comment before a blank line belongs to the
-    /// file, and stays.
+    /// Removes a context and the comment above it. A comment that a blank line separates from the
+    /// context belongs to the file, and stays.
     pub(crate) fn remove(&mut self, name: &str) {
         let Some(contexts) = self.contexts_mut() else {
             return;
@@ -95,7 +95,7 @@ impl ConfigEdit {
         }
     }
 
-    /// Writes the file. Readers see either the whole old file or the whole new one.
+    /// Writes the file. Readers see either the complete old file or the complete new file.
     pub(crate) fn save(self) -> Result<(), Failure> {
         let text = self.document.to_string();
         ConfigFile::parse(&self.path, &text)?;
@@ -119,7 +119,7 @@ impl ConfigEdit {
         self.document.get_mut(CONTEXTS)?.as_table_like_mut()
     }
 
-    /// Returns the table of a context, which is created if it does not exist.
+    /// Returns the table of a context. Creates the table if it does not exist.
     fn context(&mut self, name: &str) -> Result<&mut dyn TableLike, Failure> {
         let wrong = || Failure::usage("context must be a table");
         let is_empty =
@@ -147,7 +147,7 @@ fn parent(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Waits until no other process changes the file. The lock is that of a file beside it, because the
+/// Waits until no other process changes the file. The lock is held on a second file, because the
 /// file itself is replaced. Returns `None` on a file system without locks.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     fs::create_dir_all(parent(path))?;
@@ -160,7 +160,7 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Sets a value, and keeps the comment behind it.
+/// Sets a value, and keeps the comment after the value.
 fn replace(table: &mut dyn TableLike, name: &str, value: &str) {
     let mut new = Value::from(value);
     match table.get_mut(name).and_then(Item::as_value_mut) {

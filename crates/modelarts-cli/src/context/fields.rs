@@ -1,4 +1,4 @@
-//! Names of the settings of a context, and those that it must not have.
+//! Names of the settings of a context, and of settings that a context must not have.
 
 use modelarts_ext::masking::is_credential;
 
@@ -25,7 +25,7 @@ const NO_SECRETS: &str = "a context holds no secrets: keys belong in the variabl
     HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
     another one that credentials_file names";
 
-/// Checks that a field exists.
+/// Returns an error if the field does not exist.
 pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     match FIELDS.iter().any(|(known, _)| *known == name) {
         true => Ok(()),
@@ -36,7 +36,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the rule that the name of an unknown field breaks.
+/// Returns the rule that an unknown field name breaks.
 pub(super) fn unknown(name: &str) -> String {
     let name = name.to_lowercase();
     if is_credential(&name) {
@@ -47,8 +47,8 @@ pub(super) fn unknown(name: &str) -> String {
     near_or(&name, names.iter().copied(), all)
 }
 
-/// Returns a value as the file has it. Paths become absolute, because commands in other directories
-/// read them, too.
+/// Returns a value in the form in which the file stores it. Paths become absolute, because commands
+/// in other directories also use them.
 pub(crate) fn value(name: &str, value: &str) -> Result<String, Failure> {
     if !PATHS.contains(&name) {
         return Ok(value.to_owned());

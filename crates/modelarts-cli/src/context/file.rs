@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{context::fields, failure::Failure};
 
-/// Variable with the path of the file.
+/// Environment variable with the path of the file.
 pub(crate) const CONFIG_VARIABLE: &str = "MODELARTS_CONFIG";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigFile {
-    /// Context of commands without `--context`. An empty text counts as none.
+    /// Context of commands without `--context`. An empty text selects no context.
     #[serde(default)]
     pub(crate) current: Option<String>,
     #[serde(default, rename = "context")]
     pub(crate) contexts: BTreeMap<String, Context>,
 }
 
-/// Settings of one context. They take precedence over variables of the environment.
+/// Settings of a context. They take precedence over environment variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
@@ -64,7 +64,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Returns the variables of the SDK that the context sets.
+    /// Returns the environment variables of the SDK that the context sets.
     pub(crate) fn variables(&self) -> BTreeMap<&'static str, String> {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let values = [
@@ -83,8 +83,8 @@ impl Context {
 }
 
 impl ConfigFile {
-    /// Returns the path of the file: `MODELARTS_CONFIG`, else `modelarts/config.toml` in the
-    /// directory of the user for settings.
+    /// Returns the path of the file: `MODELARTS_CONFIG`, otherwise `modelarts/config.toml` in the
+    /// configuration directory of the user.
     pub(crate) fn path() -> Result<PathBuf, Failure> {
         if let Some(path) = std::env::var_os(CONFIG_VARIABLE).filter(|path| !path.is_empty()) {
             return Ok(PathBuf::from(path));
@@ -98,12 +98,12 @@ impl ConfigFile {
         Ok(base.config_dir().join("modelarts").join("config.toml"))
     }
 
-    /// Reads the file. A file that does not exist has no contexts.
+    /// Reads and parses the file. A missing file has no contexts.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         Self::parse(path, &Self::read_text(path)?)
     }
 
-    /// Returns the text of the file; an empty one if it does not exist.
+    /// Returns the text of the file; empty if the file does not exist.
     pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
         match fs::read_to_string(path) {
             Ok(text) => Ok(text),
@@ -115,7 +115,7 @@ impl ConfigFile {
         }
     }
 
-    /// Parses the text of the file. Errors name the line.
+    /// Parses the text of the file. Errors contain the line number.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
         let mut file: Self = toml_edit::de::from_str(text).map_err(|error| {
             let start = error.span().map(|span| span.start);
@@ -126,7 +126,7 @@ impl ConfigFile {
             let unknown = message.strip_prefix("unknown field `");
             let unknown = unknown.and_then(|rest| rest.split_once('`'));
             let problem = match unknown {
-                // The fields of the file itself have no rules of their own.
+                // If `current` is among the expected fields, the unknown field is not in a context.
                 Some((name, rest)) if !rest.contains("`current`") => {
                     format!("unknown field {name:?}; {}", fields::unknown(name))
                 }

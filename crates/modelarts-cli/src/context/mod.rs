@@ -1,9 +1,9 @@
 //! Contexts: named settings in a file, one for each cloud, project or emulator.
 //!
 //! The file `~/.config/modelarts/config.toml` (variable `MODELARTS_CONFIG`) has a table for each
-//! context. It holds no secrets: credentials come from the variables and files of
-//! [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env), and the keys of an emulator
-//! from its data directory.
+//! context. The file contains no secrets: credentials come from the environment variables and files
+//! of [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env), and the keys of an
+//! emulator from its data directory.
 //!
 //! ```toml
 //! current = "team"

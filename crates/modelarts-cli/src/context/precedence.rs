@@ -1,4 +1,4 @@
-//! Variables of the process that address another service or project than the context.
+//! Environment variables that select another service or project than the context.
 
 use std::{env, fmt};
 
@@ -6,12 +6,12 @@ use modelarts_ext::{ClientBuilder, Credentials, config::Environment};
 
 use crate::{context::selection::Selection, failure::Failure};
 
-/// Variables with the endpoint of the service, or the region that determines it. Variables of other
-/// tools with a region are no addresses, because people set them once for all programs.
+/// Environment variables that determine the endpoint of the service. Region variables of other
+/// tools do not count, because users set them once for all programs.
 const ENDPOINTS: [&str; 2] = ["MODELARTS_ENDPOINT", "MODELARTS_REGION"];
 const PROJECTS: [&str; 3] = ["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 
-/// A variable whose endpoint or project is not that of the context.
+/// An environment variable whose endpoint or project is not that of the context.
 pub(crate) struct Difference {
     variable: &'static str,
     of_variable: String,
@@ -20,12 +20,12 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// Returns `true` if the endpoints differ, and `false` if only the projects do.
+    /// Returns `true` if the endpoints differ; `false` if only the projects differ.
     pub(super) fn is_of_endpoint(&self) -> bool {
         ENDPOINTS.contains(&self.variable)
     }
 
-    /// Returns the settings that apply and those that do not.
+    /// Returns a clause that states which setting applies and which does not.
     pub(crate) fn result(&self) -> String {
         let Self { variable, of_variable, of_context, context } = self;
         format!(
@@ -58,8 +58,8 @@ impl fmt::Display for Difference {
 }
 
 impl Selection {
-    /// Returns an error if the process has a variable with another endpoint or project, unless the
-    /// command or its environment selects the context by name.
+    /// Returns an error if an environment variable sets another endpoint or project than the
+    /// context, unless `--context` or its environment variable selects the context.
     pub(crate) fn require_agreement(&self) -> Result<(), Failure> {
         match (self.requested(), self.difference()?) {
             (None, Some(difference)) => Err(Failure::usage(difference)),
@@ -67,7 +67,7 @@ impl Selection {
         }
     }
 
-    /// Returns the variable whose endpoint or project is not that of the context.
+    /// Returns the environment variable whose endpoint or project is not that of the context.
     pub(crate) fn difference(&self) -> Result<Option<Difference>, Failure> {
         let Some(context) = self.name()? else {
             return Ok(None);
@@ -92,13 +92,13 @@ impl Selection {
     }
 }
 
-/// Returns the first variable of the process that is not empty.
+/// Returns the first environment variable that is not empty, with its value.
 fn first(names: &[&'static str]) -> Option<(&'static str, String)> {
     let mut values = names.iter().filter_map(|name| Some((*name, env::var(name).ok()?)));
     values.find(|(_, value)| !value.is_empty())
 }
 
-/// Returns the endpoint of a client with this environment; `None` if it has none.
+/// Returns the endpoint of a client with this environment; `None` if no endpoint is set.
 fn endpoint(environment: Environment) -> Option<String> {
     let builder = ClientBuilder::default().environment(environment);
     let builder = builder.credentials(Credentials::token("unused")).project_id("unused");

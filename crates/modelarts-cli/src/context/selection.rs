@@ -9,10 +9,10 @@ use crate::{
     failure::Failure,
 };
 
-/// File in the data directory of an emulator with the variables of its client; mode 0600.
+/// File in an emulator's data directory with the environment variables of a client; mode 0600.
 pub(crate) const CONNECTION_FILE: &str = "connection.json";
 pub(crate) const CONTEXT_VARIABLE: &str = "MODELARTS_CONTEXT";
-/// Variables of the process with addresses, which belong together.
+/// Environment variables with endpoints, which must all come from the same source.
 const ADDRESSES: &[&str] = &[
     "MODELARTS_ENDPOINT",
     "MODELARTS_REGION",
@@ -23,8 +23,8 @@ const ADDRESSES: &[&str] = &[
     "OS_PROJECT_ID",
 ];
 
-/// The context that a command uses: that of `--context`, else of `MODELARTS_CONTEXT`, else the
-/// current one of the file.
+/// The context that a command uses: the context of `--context`, otherwise of `MODELARTS_CONTEXT`,
+/// otherwise the current context of the file.
 pub(crate) struct Selection {
     requested: Option<String>,
     found: OnceCell<(Option<String>, Context)>,
@@ -35,17 +35,17 @@ impl Selection {
         Self { requested: requested.filter(|name| !name.is_empty()), found: OnceCell::new() }
     }
 
-    /// Returns the name in `--context` or in its variable; it may not exist.
+    /// Returns the name in `--context` or in its variable. The context may not exist.
     pub(crate) fn requested(&self) -> Option<&str> {
         self.requested.as_deref()
     }
 
-    /// Returns the name of the context; `None` if none is selected.
+    /// Returns the name of the selected context; `None` if no context is selected.
     pub(crate) fn name(&self) -> Result<Option<&str>, Failure> {
         Ok(self.find()?.0.as_deref())
     }
 
-    /// Returns the context; an empty one if none is selected.
+    /// Returns the selected context; an empty context if none is selected.
     pub(crate) fn context(&self) -> Result<&Context, Failure> {
         Ok(&self.find()?.1)
     }
@@ -64,15 +64,15 @@ impl Selection {
         Ok(self.found.get_or_init(|| (name, context)))
     }
 
-    /// Returns the variables that the context sets, then those of the process: none for an
-    /// emulator, which must not get keys of a cloud, and no addresses if those of the context
-    /// differ.
+    /// Returns the environment of the client: the variables of the context take precedence over
+    /// those of the process. For an emulator, the process adds only its cache directory, so that no
+    /// keys of a cloud are used. If the endpoints differ, those of the process are hidden.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
         let is_elsewhere = self.difference()?.is_some_and(|found| found.is_of_endpoint());
         self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })
     }
 
-    /// Returns the environment of the client without the addresses of the process.
+    /// Returns the environment of the client without the endpoints of the process.
     pub(super) fn own(&self) -> Result<Environment, Failure> {
         self.environment_without(ADDRESSES)
     }
@@ -114,7 +114,7 @@ impl Selection {
         })
     }
 
-    /// Returns advice on a lost connection; `None` if the context is not that of an emulator.
+    /// Returns advice on a lost connection; `None` if the context does not belong to an emulator.
     pub(crate) fn emulator_advice(&self) -> Option<String> {
         let (name, context) = self.find().ok()?;
         let name = name.as_deref().unwrap_or_default();
@@ -123,14 +123,14 @@ impl Selection {
     }
 }
 
-/// Returns the command that starts the emulator of a context, as a clause.
+/// Returns a clause with the command that starts the emulator of a context.
 fn start(name: &str, directory: &Path) -> String {
     let directory = directory.display();
     format!("start it with `modelarts dev --name {name} --data-dir {directory}`")
 }
 
-/// Reads the variables of the client of the emulator in a data directory; `None` if it is not
-/// running.
+/// Reads the environment variables of a client of the emulator in a data directory. `None` if the
+/// emulator is not running.
 pub(crate) fn connection(directory: &Path) -> Result<Option<BTreeMap<String, String>>, Failure> {
     let path = directory.join(CONNECTION_FILE);
     let place = path.display();
@@ -139,7 +139,7 @@ pub(crate) fn connection(directory: &Path) -> Result<Option<BTreeMap<String, Str
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Failure::usage(format_args!("cannot read {place}: {error}"))),
     };
-    // The message of the parser could quote a key.
+    // The message of the parser could quote a key, so only the line is reported.
     let parsed = serde_json::from_str(&text);
     parsed.map(Some).map_err(|error| {
         let line = error.line();

@@ -1,5 +1,5 @@
-//! `Interrupt`: the signals that end a command, while a job continues elsewhere or files must be
-//! removed here.
+//! `Interrupt`: the signals that end a command while a job continues elsewhere, or while local
+//! files must still be removed.
 
 use std::{future, io, task::Poll};
 
@@ -8,10 +8,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 
-/// Reception of Ctrl-C, SIGTERM and SIGHUP, which do not end the process from its creation on. It
-/// is created before a job and the embedded emulator, so that no id is lost and no file remains.
+/// Receiver of Ctrl-C, SIGTERM and SIGHUP, which no longer end the process once it exists. It is
+/// created before a job and the embedded emulator, so that no id is lost and no file remains.
 pub(crate) struct Interrupt {
-    /// Signals that are received. The others have the effect that they had before.
+    /// Streams of the received signals. Other signals keep their effect.
     signals: Vec<Signal>,
     is_received: bool,
 }
@@ -25,7 +25,7 @@ impl Interrupt {
         Self { signals: listen().filter_map(received).collect(), is_received: false }
     }
 
-    /// Waits for a signal. Returns at once if one was received before.
+    /// Waits for a signal. Returns immediately if a signal was received before.
     pub(crate) async fn received(&mut self) {
         if !self.is_received {
             let received = future::poll_fn(|context| {
@@ -41,12 +41,12 @@ impl Interrupt {
         }
     }
 
-    /// Returns `true` if a method has returned because of a signal.
+    /// Returns `true` if a signal was received.
     pub(crate) fn is_received(&self) -> bool {
         self.is_received
     }
 
-    /// Runs work until its end; `None` if a signal arrives before.
+    /// Runs work to its end. Returns `None` if a signal arrives first.
     pub(crate) async fn unless<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -68,14 +68,14 @@ fn listen() -> impl Iterator<Item = io::Result<Signal>> {
     std::iter::once(ctrl_c())
 }
 
-/// Returns `true` if the parent of the process has ignored SIGHUP, as `nohup` does, so that the
-/// process outlives its terminal. Only Linux reports this.
+/// Returns `true` if the process ignores SIGHUP because its parent did, as `nohup` does to let a
+/// process outlive its terminal. Only Linux reports the ignored signals.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();
     let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The lowest bit is that of signal 1, SIGHUP.
+    // The lowest bit stands for signal 1, SIGHUP.
     mask.is_some_and(|mask| mask & 1 == 1)
 }

@@ -121,7 +121,7 @@ pub(crate) struct EventItem {
 }
 
 impl EventItem {
-    /// Returns the event; `None` if it has no JSON form, which does not occur.
+    /// Converts an event. `None` if it has no JSON form, which does not occur.
     pub(crate) fn new(event: &Event) -> Option<Self> {
         let mut item: Self = serde_json::from_value(serde_json::to_value(event).ok()?).ok()?;
         let task = item.task.as_deref().and_then(|task| task.rsplit_once('-'));
@@ -155,7 +155,7 @@ pub(crate) struct JobEnd {
 }
 
 impl JobEnd {
-    /// Creates the end of a job that was not waited for, or continues.
+    /// Creates the end of a job for which the command did not wait, or which continues.
     pub(crate) fn new(job: &Job) -> Self {
         let outputs = job.outputs();
         Self {
@@ -172,7 +172,7 @@ impl JobEnd {
     }
 
     pub(crate) fn outcome(mut self, outcome: &Outcome) -> Self {
-        // An outcome is an object with its name.
+        // The outcome is serialized as an object with its name.
         let json = serde_json::to_value(outcome).unwrap_or_default();
         self.outcome = json["outcome"].as_str().map(str::to_owned);
         self.summary = Some(outcome.to_string());
@@ -186,7 +186,7 @@ impl JobEnd {
         self
     }
 
-    /// Sets an end of the command, after which the job continues.
+    /// Sets an outcome of the command, after which the job continues.
     pub(crate) fn ended_early(mut self, outcome: &str, summary: &str) -> Self {
         self.outcome = Some(outcome.to_owned());
         self.summary = Some(summary.to_owned());
@@ -194,7 +194,7 @@ impl JobEnd {
     }
 }
 
-/// Returns the present time, RFC 3339.
+/// Returns the current time in the format of RFC 3339, with milliseconds.
 pub(crate) fn now() -> String {
     let now = Timestamp::from(SystemTime::now()).as_epoch_millis();
     Timestamp::from_epoch_millis(now).to_string()

@@ -1,8 +1,8 @@
-//! Following of a job: its phases, events and log lines, printed as they arrive.
+//! Following of a job: phases, events and log lines are printed as they arrive.
 //!
 //! [`follow`] prints a stream of updates with a [`Printer`] until the job has ended, the time limit
-//! passes, or a signal such as that of Ctrl-C arrives ([`Interrupt`]). The job continues in the
-//! last two cases.
+//! passes, or a signal such as Ctrl-C arrives ([`Interrupt`]). After the time limit or a signal,
+//! the job continues.
 
 mod interrupt;
 mod item;
@@ -26,8 +26,8 @@ use crate::{failure::Failure, session::Session};
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
-/// Time for which missing items of a server on this machine are waited for. The log of a script
-/// that prints nothing counts as missing.
+/// Time for which the program waits for missing items of a server on this machine. The log of a
+/// script that prints nothing counts as missing.
 const LOCAL_QUIET: Duration = Duration::from_millis(500);
 
 /// Reason why following ended.
@@ -36,14 +36,14 @@ pub(crate) enum End {
     Ended,
     /// The job was deleted.
     Vanished,
-    /// Ctrl-C; the job continues.
+    /// A signal such as Ctrl-C arrived; the job continues.
     Interrupted,
     /// The time limit passed; the job continues.
     TimedOut,
 }
 
-/// Returns the updates of a job, with the pauses of the program and with interruptions of the
-/// connection.
+/// Returns the updates of a job, with suitable pauses between polls, and with reports of connection
+/// interruptions.
 pub(crate) fn updates(job: &JobHandle) -> Updates {
     let updates = job.updates().report_interruptions();
     match Session::is_local(job.client()) {
@@ -52,8 +52,8 @@ pub(crate) fn updates(job: &JobHandle) -> Updates {
     }
 }
 
-/// Prints updates until their stream ends, until `deadline`, or until Ctrl-C. Updates that arrive
-/// together are written at once.
+/// Prints updates until the stream ends, `deadline` passes, or a signal arrives. Updates that
+/// arrive together are written together.
 pub(crate) async fn follow(
     updates: impl Stream<Item = Result<JobUpdate, Error>>,
     printer: &mut Printer<'_>,
@@ -88,7 +88,7 @@ pub(crate) async fn follow(
             };
             printer.print(&update)?;
             match update {
-                // The job exists.
+                // A job with a phase has not vanished.
                 JobUpdate::Phase(_) => end = End::Ended,
                 JobUpdate::Vanished => end = End::Vanished,
                 _ => {}

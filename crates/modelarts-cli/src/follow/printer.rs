@@ -1,4 +1,4 @@
-//! `Printer`: the updates of a job, as text or as items of `ndjson`.
+//! `Printer`: prints the updates of a job, as text or as `ndjson` items.
 
 use std::{io::Write as _, time::SystemTime};
 
@@ -12,17 +12,17 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Size at which text for stderr is sent, in bytes.
+/// Size in bytes at which buffered text for stderr is written.
 const STDERR_BUFFER: usize = 1 << 16;
 
-/// Prints updates of a job: text or items of `ndjson` on stdout, or text on stderr in the formats
-/// `json`, `yaml` and `id`, in which stdout has the result of the command only.
+/// Printer of the updates of a job. The text formats and `ndjson` print on stdout. The formats
+/// `json`, `yaml` and `id` print text on stderr, because stdout has only the result of the command.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
-    /// `true` if only warnings and errors among the events are printed as text.
+    /// `true` if only warnings and errors are printed as text, among the events.
     only_problems: bool,
     sink: Sink,
-    /// Text that containers of the job begin with: `modelarts-job-ID-`.
+    /// Prefix of the container names of the job: `modelarts-job-ID-`.
     container: String,
     prefixes: TaskPrefixes,
 }
@@ -50,7 +50,7 @@ impl Sink {
         match self {
             Self::Stdout(stdout) => stdout.flush()?,
             Self::Stderr(buffer) => {
-                // The job matters more than its text: a closed stderr does not end the command.
+                // A closed stderr must not end the command that follows the job.
                 let _ = anstream::stderr().lock().write_all(buffer.as_bytes());
                 buffer.clear();
             }
@@ -60,7 +60,7 @@ impl Sink {
 }
 
 impl<'a> Printer<'a> {
-    /// Creates a printer of phases, events and the lines of all tasks, in the format of the
+    /// Creates a printer of phases, events and the log lines of all tasks, in the format of the
     /// command.
     pub(crate) fn new(session: &'a Session) -> Self {
         let output = &session.output;
@@ -73,18 +73,18 @@ impl<'a> Printer<'a> {
             only_problems: false,
             sink,
             container: String::new(),
-            // Lines are indented below the times of phases and events.
+            // Log lines are indented to the texts after the times of phases and events.
             prefixes: TaskPrefixes::new("          "),
         }
     }
 
-    /// Leaves out events in the text, except warnings and errors.
+    /// Omits events from the text, except warnings and errors.
     pub(crate) fn with_problems_only(mut self) -> Self {
         self.only_problems = true;
         self
     }
 
-    /// Prints an update. [`flush`](Self::flush) sends it.
+    /// Prints an update to the buffer, which [`flush`](Self::flush) writes.
     pub(crate) fn print(&mut self, update: &JobUpdate) -> Result<(), Failure> {
         if self.output.format == Format::Ndjson {
             return Self::item(update).map_or(Ok(()), |item| self.print_item(&item));
@@ -104,7 +104,7 @@ impl<'a> Printer<'a> {
                 Ok(())
             }
             JobUpdate::Event(event) => self.sink.write(&self.event_text(event)),
-            // By far the most frequent update: the text is not copied.
+            // Log lines are the most frequent updates, so their text is not copied.
             JobUpdate::Log { task, item: LogItem::Line(line) } => {
                 self.sink.write(self.prefixes.of(task))?;
                 self.sink.write(line)?;
@@ -125,7 +125,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an item in the format `ndjson`; the other formats have no text for it.
+    /// Prints an item in the format `ndjson`. The other formats print nothing.
     pub(crate) fn print_item(&mut self, item: &Item) -> Result<(), Failure> {
         match &mut self.sink {
             Sink::Stdout(stdout) if self.output.format == Format::Ndjson => {
@@ -163,7 +163,7 @@ impl<'a> Printer<'a> {
     fn event_text(&self, event: &Event) -> String {
         let emphasis = output::event_emphasis(event.level()).unwrap_or(Emphasis::Dim);
         let time = event.time().map_or_else(|| " ".repeat(8), clock_time);
-        // Messages about containers have the long id of the job.
+        // Messages about containers contain the long id of the job, which is removed.
         let message = match self.container.is_empty() {
             true => event.message().to_owned(),
             false => event.message().replace(&self.container, ""),
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Returns the detailed phase, if it differs from the phase.
+/// Returns the detailed phase; `None` if it equals the phase.
 fn secondary_phase(job: &Job) -> Option<String> {
     let secondary = job.secondary_phase().map(ToString::to_string);
     secondary.filter(|secondary| secondary != job.phase().as_str())
@@ -183,7 +183,7 @@ fn clock_time(time: Timestamp) -> String {
     output::local_time(time, "%H:%M:%S")
 }
 
-/// Prints the loss of the connection, or its return, on stderr.
+/// Reports an interruption of the connection, or its end, on stderr.
 pub(crate) fn note_connection(update: &JobUpdate) {
     match update {
         JobUpdate::Interrupted { error } if error.is_throttled() => {

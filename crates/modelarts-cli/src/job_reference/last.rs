@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 500;
 
 #[derive(Default, Deserialize, Serialize)]
 struct LastJobs {
-    /// The last job of each directory, the newest last.
+    /// Last job of each directory, in the order of submission.
     jobs: Vec<LastJob>,
 }
 
@@ -25,8 +25,8 @@ struct LastJobs {
 struct LastJob {
     /// Directory in which the command ran.
     directory: PathBuf,
-    /// Address of the service, or `emulator`, and id of the project, because ids are unique only in
-    /// a project.
+    /// Endpoint of the service, or `emulator`, with the id of the project. Ids are unique only in a
+    /// project.
     project: String,
     id: String,
 }
@@ -36,13 +36,13 @@ fn path() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> LastJobs {
-    // A file that cannot be read counts as empty: it only has the convenience of `@last`.
+    // A file that cannot be read counts as empty: it only serves `@last`.
     let text = fs::read_to_string(path).ok();
     let jobs = text.and_then(|text| serde_json::from_str(&text).ok());
     jobs.unwrap_or_default()
 }
 
-/// Records the last submitted job of the current directory. Failures are only logged.
+/// Records the last submitted job of the current directory. Errors are only logged.
 pub(crate) fn remember(project: &str, id: &str) {
     let written = || -> io::Result<()> {
         let path = path().ok_or_else(|| io::Error::other("no home directory"))?;
@@ -59,7 +59,7 @@ pub(crate) fn remember(project: &str, id: &str) {
     }
 }
 
-/// Returns the id of the last submitted job of the current directory.
+/// Returns the id of the job that was last submitted from the current directory.
 pub(super) fn last_job(project: &str) -> Result<String, Failure> {
     let directory = env::current_dir().map_err(Failure::local)?;
     let jobs = path().map(|path| read(&path)).unwrap_or_default().jobs;

@@ -1,4 +1,4 @@
-//! Jobs as arguments: by name, id, unique prefix of an id, `@last`, or `-` for ids on stdin.
+//! References to jobs in arguments: name, id, unique prefix, `@last`, or `-` for ids on stdin.
 
 mod last;
 mod resolve;

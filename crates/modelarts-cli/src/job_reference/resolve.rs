@@ -1,4 +1,4 @@
-//! `JobArgument`: finds the job that an argument names.
+//! `JobArgument`: finds the job to which an argument refers.
 
 use std::{
     collections::HashMap,
@@ -11,18 +11,18 @@ use modelarts_ext::{Client, Error, Filter, Job, spelling::nearest};
 
 use crate::{failure::Failure, job_reference::last::last_job, session::Session, terminal::note};
 
-/// Number of the newest jobs among which a prefix is searched.
+/// Maximum number of jobs, newest first, that are searched for a prefix.
 const PREFIX_SEARCH: usize = 1_000;
 const MIN_PREFIX: usize = 4;
-/// Number of jobs that an ambiguous argument lists.
+/// Maximum number of jobs that the error of an ambiguous argument lists.
 const MAX_CANDIDATES: usize = 10;
-/// Number of the newest jobs whose names are compared with an unknown one.
+/// Maximum number of jobs, newest first, whose names are compared with an unknown name.
 const SUGGESTION_SEARCH: usize = 100;
-/// Number of ids in one search, the maximum of the service.
+/// Number of ids per search, which is the maximum of the service.
 const IDS_PER_SEARCH: usize = 10;
 const CONCURRENT: usize = 4;
 
-/// One job.
+/// Argument with one job.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobArgument {
     /// Job: its name, its id, the first characters of either, @last for the last one submitted from
@@ -31,7 +31,7 @@ pub(crate) struct JobArgument {
     job: String,
 }
 
-/// Several jobs.
+/// Argument with several jobs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobArguments {
     /// Jobs: names, ids, first characters of ids, @last for the last one submitted from this
@@ -40,13 +40,13 @@ pub(crate) struct JobArguments {
     jobs: Vec<String>,
 }
 
-/// The jobs that an argument may name by its beginning.
+/// Jobs that a prefix in an argument may select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prefixes {
-    /// Those whose id or name begins with it.
+    /// Jobs whose id or name begins with the prefix.
     Any,
-    /// Those whose id begins with it: a command that changes jobs must not take another job for one
-    /// that no longer exists.
+    /// Jobs whose id begins with the prefix. A command that changes jobs must not select another
+    /// job if the named job no longer exists.
     Ids,
 }
 
@@ -65,12 +65,12 @@ impl JobArgument {
 }
 
 impl JobArguments {
-    /// Creates the arguments; for commands in which jobs are optional.
+    /// Creates the arguments, for commands in which jobs are optional.
     pub(crate) fn new(jobs: Vec<String>) -> Self {
         Self { jobs }
     }
 
-    /// Reads the jobs, each once. Fails if one does not exist.
+    /// Reads the jobs without duplicates. Returns an error if a job does not exist.
     pub(crate) async fn find(
         &self,
         client: &Client,
@@ -92,7 +92,7 @@ impl JobArguments {
     }
 }
 
-/// Replaces `-` by the first words of the lines of stdin.
+/// Replaces `-` by the first field of each line of stdin.
 fn expand(arguments: &[String]) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for argument in arguments {
@@ -113,8 +113,8 @@ fn expand(arguments: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Searches for the ids among several arguments, some with each call. The result lacks jobs that
-/// the search does not return, such as those of other workspaces.
+/// Reads the jobs of several ids with few calls. The result lacks jobs that the search does not
+/// return, such as those of other workspaces.
 async fn read_ids(client: &Client, names: &[String]) -> Result<HashMap<String, Job>, Error> {
     let ids: Vec<&String> = names.iter().filter(|name| is_id(name)).collect();
     if ids.len() < 2 {
@@ -129,7 +129,7 @@ async fn read_ids(client: &Client, names: &[String]) -> Result<HashMap<String, J
     Ok(jobs.map(|job| (job.id().to_ascii_lowercase(), job)).collect())
 }
 
-/// Reads the job that an argument names: the last one, an id, a name, or a prefix, in this order.
+/// Reads the job that an argument names: the last job, an id, a name or a prefix, in this order.
 async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Failure> {
     let jobs = client.training_jobs();
     if name == "@last" {
@@ -153,7 +153,7 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
             "the job {name:?}: a name must consist of letters, digits, _ and -"
         )));
     }
-    // The search returns jobs whose names contain the text.
+    // The search returns all jobs whose names contain the text.
     let mut like = jobs.list().filter(Filter::name().like(name)).stream().take(PREFIX_SEARCH);
     let (mut exact, mut begins) = (Vec::new(), Vec::new());
     while let Some(job) = like.try_next().await? {
@@ -193,7 +193,7 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
     }
 }
 
-/// Returns the jobs among the newest ones whose ids begin with the text, if it can be the beginning
+/// Returns the newest jobs whose ids begin with the text. Empty if the text cannot be the beginning
 /// of an id.
 async fn of_id_prefix(client: &Client, text: &str) -> Result<Vec<Job>, Error> {
     let is_of_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
@@ -207,7 +207,7 @@ async fn of_id_prefix(client: &Client, text: &str) -> Result<Vec<Job>, Error> {
     found.try_collect().await
 }
 
-/// Returns the error for a job that does not exist, with the most similar name among the newest
+/// Returns the failure for a job that does not exist, with the most similar name among the newest
 /// jobs.
 async fn not_found(client: &Client, name: &str) -> Failure {
     let list = client.training_jobs().list().collect(SUGGESTION_SEARCH);
@@ -221,8 +221,8 @@ async fn not_found(client: &Client, name: &str) -> Failure {
     })
 }
 
-/// Returns the key of the project in the file of last jobs. That of an emulator has no address,
-/// because its port changes with each start.
+/// Returns the key of the project in the file of last jobs. The key for an emulator contains no
+/// address, because its port changes with each start.
 pub(crate) fn project(client: &Client) -> String {
     let place = match Session::is_local(client) {
         true => "emulator",
@@ -235,7 +235,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Returns `true` for the form of the service's ids, 8-4-4-4-12 hexadecimal digits.
+/// Returns `true` if the text has the form of a service id: 8-4-4-4-12 hexadecimal digits.
 fn is_id(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();

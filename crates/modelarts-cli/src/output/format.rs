@@ -1,4 +1,4 @@
-//! `OutputArguments`: the arguments that select format and columns.
+//! `OutputArguments`: the arguments that select the output format and the columns.
 
 use std::{env, ffi::OsString};
 
@@ -53,7 +53,7 @@ pub(crate) struct OutputArguments {
 }
 
 impl OutputArguments {
-    /// Returns the format. An expression of jq needs JSON or YAML.
+    /// Returns the format. A jq expression selects JSON unless `ndjson` or `yaml` is given.
     pub(crate) fn format(&self) -> Format {
         match (self.output, &self.jq) {
             (Some(format @ (Format::Json | Format::Ndjson | Format::Yaml)), _) => format,
@@ -62,14 +62,14 @@ impl OutputArguments {
         }
     }
 
-    /// Returns `true` if errors are printed as JSON too: if the user or the variable names a format
-    /// of JSON. An expression of jq alone selects texts for a shell, whose errors people read.
+    /// Returns `true` if errors are printed as JSON: if the user or the variable selects a JSON
+    /// format. A jq expression alone does not count, because it produces text for a shell.
     pub(crate) fn has_json_errors(&self) -> bool {
         matches!(self.output, Some(Format::Json | Format::Ndjson))
     }
 }
 
-/// Returns `true` if these arguments of the program, which may be wrong, or the variable request
+/// Returns `true` if these arguments, which may be invalid, or the environment variable request
 /// `json` or `ndjson`.
 pub(crate) fn is_json_requested(arguments: impl Iterator<Item = OsString>) -> bool {
     let mut requested = env::var(OUTPUT_VARIABLE).ok();
@@ -88,7 +88,7 @@ pub(crate) fn is_json_requested(arguments: impl Iterator<Item = OsString>) -> bo
             Some("") => is_value = true,
             Some(value) => requested = Some(value.to_owned()),
             None if argument == "--output" => is_value = true,
-            // The arguments after it are those of a script.
+            // The arguments after `--` belong to a script.
             None if argument == "--" => break,
             None => {}
         }

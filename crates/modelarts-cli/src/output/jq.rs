@@ -1,4 +1,4 @@
-//! `Filter`: an expression of jq.
+//! `Filter`: a compiled jq expression.
 
 use jaq_core::{
     Ctx, Vars,
@@ -17,7 +17,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Compiles an expression. Errors name the expression.
+    /// Compiles an expression. Errors contain the expression.
     pub(crate) fn compile(code: &str) -> Result<Self, Failure> {
         let invalid = |reason: String| {
             Failure::usage(format_args!(

@@ -1,18 +1,18 @@
-//! `Layout`: widths of the columns of a table.
+//! `Layout`: column widths of a table.
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 const GAP: usize = 2;
-/// Width that a column keeps when others need space. Narrower columns are never cut, such as those
-/// with ids and phases.
+/// Minimum width to which a wider column is cut if other columns need space. Narrower columns, such
+/// as ids and phases, are never cut.
 const MIN_CELL: usize = 12;
 const CUT: &str = "…";
 
-/// Widths of the columns of a table. They grow with the rows that are added.
+/// Column widths of a table. They grow with the rows that are added.
 pub(super) struct Layout {
-    /// Number of columns of the terminal; `None` if no text is cut.
+    /// Width of the terminal in columns; `None` if no text is cut.
     width: Option<usize>,
-    /// Columns that are neither left out nor cut as long as another one can be.
+    /// `true` for key columns, which are left out or cut only after all other columns.
     keys: Vec<bool>,
     /// Widths of the contents.
     natural: Vec<usize>,
@@ -25,7 +25,7 @@ impl Layout {
         Self { width: width.map(usize::from), keys, natural: Vec::new(), fitted: Vec::new() }
     }
 
-    /// Takes the widths of these rows into account.
+    /// Adds the widths of these rows.
     pub(super) fn add(&mut self, rows: &[Vec<String>]) {
         for row in rows {
             self.natural.resize(row.len().max(self.natural.len()), 0);
@@ -39,9 +39,9 @@ impl Layout {
         };
     }
 
-    /// Returns the positions of columns to leave out so that the others fit, from the right. The
-    /// first one and keys stay, and the last one, which has a reason, as long as there are five
-    /// columns.
+    /// Returns the positions of the columns to leave out, from the right, so that the others fit.
+    /// The first column and key columns stay. The last column, which has a reason, stays as long as
+    /// there are five columns.
     pub(super) fn excess(&self) -> Vec<usize> {
         let mut kept: Vec<usize> = (0..self.natural.len()).collect();
         let mut excess = Vec::new();
@@ -64,8 +64,8 @@ impl Layout {
         excess
     }
 
-    /// Returns widths that fit on the terminal, by cutting the widest columns first, and keys only
-    /// if that does not suffice. Columns keep [`MIN_CELL`], so that the sum may be too large.
+    /// Returns widths that fit on the terminal. Cuts the widest columns first, and key columns only
+    /// if necessary. Columns keep [`MIN_CELL`], so the sum may still be too large.
     fn fit(&self, width: usize) -> Vec<usize> {
         let mut widths = self.natural.clone();
         let gaps = GAP * widths.len().saturating_sub(1);
@@ -91,7 +91,7 @@ impl Layout {
             if position > 0 {
                 line += "  ";
             }
-            // The last column is not padded.
+            // The last column needs no padding.
             line += &match (position + 1 == row.len(), self.width) {
                 (false, Some(_)) => pad_str(cell, *width, Alignment::Left, Some(CUT)),
                 (false, None) => pad_str(cell, *width, Alignment::Left, None),

@@ -1,4 +1,4 @@
-//! Lists of rows: tables, JSON, ids. Rows are printed page by page, as they arrive.
+//! Lists of rows: tables, JSON documents and ids. Pages are printed as they arrive.
 
 use std::future;
 
@@ -19,9 +19,9 @@ pub(crate) struct Column<R> {
     pub(crate) name: &'static str,
     /// `true` if only the format `wide` has the column.
     pub(crate) wide: bool,
-    /// `true` if the column is neither left out nor cut as long as another one can be.
+    /// `true` if the column is left out or cut only after all other columns.
     pub(crate) key: bool,
-    /// Returns the text of a row, which may have a style.
+    /// Function that returns the text of a row, which may contain styles.
     pub(crate) text: fn(&R) -> String,
 }
 
@@ -30,8 +30,8 @@ impl<R> Column<R> {
         Self { name, wide: false, key: false, text }
     }
 
-    /// Creates a column of all tables with texts that are arguments of other commands, such as ids.
-    /// On a narrow terminal, the other columns give way to it.
+    /// Creates a column that all table formats contain, for values such as ids that other commands
+    /// accept as arguments. On a narrow terminal, other columns are cut first.
     pub(crate) const fn key(name: &'static str, text: fn(&R) -> String) -> Self {
         Self { name, wide: false, key: true, text }
     }
@@ -42,20 +42,20 @@ impl<R> Column<R> {
 }
 
 pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
-    /// Field of the JSON document that has the rows, such as `jobs`.
+    /// Name of the field of the JSON document with the rows, such as `jobs`.
     const LIST: &'static str;
     /// Columns, in the order of the format `wide`.
     const COLUMNS: &'static [Column<Self>];
 
-    /// Returns the id; `None` for rows without one.
+    /// Returns the id of the row; `None` if it has no id.
     fn id(&self) -> Option<&str> {
         None
     }
 }
 
 impl Output {
-    /// Prints pages as they arrive, so that columns may become wider. Returns the number of rows.
-    /// Rows before an error are printed, except in the formats `json` and `yaml`.
+    /// Prints pages as they arrive, so columns may become wider. Returns the number of rows. Rows
+    /// before an error are printed, except in the formats `json` and `yaml`.
     pub(crate) async fn list<R: Row>(
         &self,
         pages: impl Stream<Item = Result<Vec<R>, Error>>,
@@ -81,7 +81,7 @@ impl Output {
         Ok(count)
     }
 
-    /// Prints rows like [`list`](Self::list). Prints a note on stderr if there are none.
+    /// Prints rows as [`list`](Self::list) does. If there are none, prints a note on stderr.
     pub(crate) async fn list_or_note<R: Row>(
         &self,
         pages: impl Stream<Item = Result<Vec<R>, Error>>,
@@ -94,7 +94,7 @@ impl Output {
     }
 }
 
-/// Ends the pages before an error, which is stored, so that all formats print the rows before it.
+/// Ends the stream before an error and stores the error, so that all formats print the rows before.
 pub(crate) fn until_error<T>(
     pages: impl Stream<Item = Result<T, Error>>,
     failure: &mut Option<Error>,
@@ -110,7 +110,7 @@ struct Printer<'a, R: 'static> {
     columns: Vec<&'static Column<R>>,
     /// Widths of the columns; `None` before the first page.
     layout: Option<Layout>,
-    /// Rows of a document that is printed as a whole.
+    /// Rows of the document that the formats `json` and `yaml` print as a whole.
     rows: Vec<R>,
 }
 
@@ -193,7 +193,7 @@ impl<'a, R: Row> Printer<'a, R> {
     }
 }
 
-/// Returns the columns with these names, or those of the format if `names` is `None`.
+/// Returns the columns with these names; if `names` is `None`, the columns of the format.
 fn select<'a, R>(
     all: &'a [Column<R>],
     names: Option<&[String]>,
@@ -228,7 +228,7 @@ fn cells<R>(columns: &[&Column<R>], rows: &[R]) -> Vec<Vec<String>> {
     rows.iter().map(row).collect()
 }
 
-/// The document of a list: an object with the rows.
+/// JSON document of a list: an object with the rows.
 struct ListDocument<'a, R>(&'a [R]);
 
 impl<R: Row> Serialize for ListDocument<'_, R> {

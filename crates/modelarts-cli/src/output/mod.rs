@@ -2,7 +2,7 @@
 //!
 //! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Every JSON document is
 //! an object with the field `schema_version`; within a version, fields are only added. The schemas
-//! are in the folder `schemas/` of the package; the function `schemas` of `commands` has the types.
+//! are in the folder `schemas/` of the package; `schemas` in `commands` lists the types.
 
 mod format;
 mod jq;
@@ -25,25 +25,25 @@ use serde_json::Value;
 
 use crate::{failure::Failure, output::jq::Filter, terminal::Terminal};
 
-/// Version of the JSON of all commands.
+/// Version of the JSON documents of all commands.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A result that is not a list, such as a job with its details.
+/// Result of a command that is not a list, such as a job with its details.
 pub(crate) trait Document: Serialize + JsonSchema {
-    /// Returns the text for people, without a line break at its end. `width` is that of the
+    /// Returns the text for people, without a line break at the end. `width` is the width of the
     /// terminal.
     fn text(&self, wide: bool, width: Option<u16>) -> String;
 
-    /// Returns the id; `None` for documents without one.
+    /// Returns the id of the document; `None` if it has no id.
     fn id(&self) -> Option<&str> {
         None
     }
 }
 
-/// Settings of the output of one command.
+/// Output settings of a command.
 pub(crate) struct Output {
     pub(crate) format: Format,
-    /// Names of columns, in this order; those of the format if `None`.
+    /// Names of the columns in order; `None` selects the columns of the format.
     columns: Option<Vec<String>>,
     filter: Option<Filter>,
     terminal: Terminal,
@@ -77,8 +77,8 @@ impl Output {
         stdout.flush()
     }
 
-    /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
-    /// there is no text for people.
+    /// Prints a document on one line, for a program that waits for the line. JSON is not indented,
+    /// and the formats for people print nothing.
     pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
@@ -92,7 +92,7 @@ impl Output {
         stdout.flush()
     }
 
-    /// Prints ids for the format `id`. Fails at the first row without one.
+    /// Prints ids for the format `id`. Returns an error at the first row without an id.
     pub(crate) fn ids<'a>(
         &self,
         mut ids: impl Iterator<Item = Option<&'a str>>,
@@ -102,22 +102,22 @@ impl Output {
         stdout.flush()
     }
 
-    /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other
-    /// formats must not call it.
+    /// Prints an item of a stream, such as an event, and flushes stdout. Must be called only in the
+    /// format `ndjson`.
     pub(crate) fn item(&self, item: &(impl Serialize + JsonSchema)) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         self.print_json(&mut stdout, item)?;
         stdout.flush()
     }
 
-    /// Prints JSON that another program defines, such as the service: without `schema_version`.
+    /// Prints JSON that another party defines, such as the service, without `schema_version`.
     pub(crate) fn foreign(&self, value: Value) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         self.print_filtered(&mut stdout, &value)?;
         stdout.flush()
     }
 
-    /// Prints the body of a request, which has no version: JSON, or YAML in the formats for people.
+    /// Prints a request body without a version: YAML in the formats for people, otherwise JSON.
     pub(crate) fn body(&self, body: &Value) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
@@ -129,7 +129,7 @@ impl Output {
         stdout.flush()
     }
 
-    /// Prints one document of JSON with its version, as the format requires.
+    /// Prints a document with `schema_version`, as JSON or YAML.
     pub(crate) fn print_json(
         &self,
         stdout: &mut Stdout,
@@ -138,14 +138,14 @@ impl Output {
         self.print_filtered(stdout, &Versioned::new(document))
     }
 
-    /// Prints a value, or the results of `--jq` for it.
+    /// Prints a value, or the results of `--jq` for the value.
     fn print_filtered(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
         let Some(filter) = &self.filter else {
             return self.print_value(stdout, value);
         };
         for result in filter.apply(serde_json::to_value(value).map_err(Failure::local)?)? {
             match &result {
-                // As `jq --raw-output` does, so that the value can be used in a shell.
+                // As `jq --raw-output` does, prints a text without quotes, for a shell.
                 Value::String(text) if self.format != Format::Yaml => stdout.line(text)?,
                 result => self.print_value(stdout, result)?,
             }
@@ -179,7 +179,7 @@ impl<'a, T: Serialize> Versioned<'a, T> {
     }
 }
 
-/// Returns a document as JSON on one line.
+/// Returns a document with `schema_version` as JSON on one line.
 pub(crate) fn to_line(document: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(&Versioned::new(document)).map_err(Failure::local)
 }

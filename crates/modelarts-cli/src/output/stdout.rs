@@ -1,4 +1,4 @@
-//! `Stdout`: buffered writing to stdout, and the names of tasks before the lines of their logs.
+//! `Stdout`: buffered output on stdout, and the task names before log lines.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -9,8 +9,8 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Stdout with a buffer. Styles are removed where colours are off. An error of writing ends the
-/// command; if the reader is gone, without a message.
+/// Buffered stdout. Styles are removed if colours are disabled. A write error ends the command,
+/// without a message if the reader has closed stdout.
 pub(crate) struct Stdout(BufWriter<AutoStream<StdoutLock<'static>>>);
 
 impl Stdout {
@@ -30,15 +30,15 @@ impl Stdout {
         self.write("\n")
     }
 
-    /// Sends the buffer, for output that a reader waits for.
+    /// Writes the buffer, for output that a reader waits for.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.0.flush()?)
     }
 }
 
-/// Texts before the lines of each task, such as `worker-0 │ `. Each is formatted once.
+/// Prefixes of the log lines of each task, such as `worker-0 │ `. Each is formatted once.
 pub(crate) struct TaskPrefixes {
-    /// Blanks before the names.
+    /// Blanks before the task names.
     indent: &'static str,
     known: Vec<(String, String)>,
 }

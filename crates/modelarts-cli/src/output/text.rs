@@ -1,4 +1,4 @@
-//! Values as text: ages, phases, lines.
+//! Values as text for people: ages, times, phases, lines.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use modelarts_ext::{
 
 use crate::terminal::{Emphasis, Terminal};
 
-/// Returns an age in its largest unit, such as `22m`.
+/// Returns an age rounded down to its largest unit, such as `22m`.
 pub(crate) fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {
@@ -32,13 +32,13 @@ pub(crate) fn non_empty(text: &Option<String>) -> Option<String> {
     text.clone().filter(|text| !text.is_empty())
 }
 
-/// Returns a time in the time zone of the user, in a format of `strftime`.
+/// Formats a time in the time zone of the user, with a `strftime` format.
 pub(crate) fn local_time(time: Timestamp, format: &str) -> String {
     let time = jiff::Timestamp::try_from(SystemTime::from(time)).unwrap_or_default();
     time.to_zoned(TimeZone::system()).strftime(format).to_string()
 }
 
-/// Returns the style of the events of a level that needs attention.
+/// Returns the style of the events of a level; `None` if the level needs no attention.
 pub(crate) fn event_emphasis(level: &EventLevel) -> Option<Emphasis> {
     match level {
         EventLevel::Error => Some(Emphasis::Bad),
@@ -47,7 +47,7 @@ pub(crate) fn event_emphasis(level: &EventLevel) -> Option<Emphasis> {
     }
 }
 
-/// Returns a text with line breaks between words, so that it fits on a terminal of this width.
+/// Wraps a text between words, so that it fits on a terminal of this width.
 pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     let Some(width) = width.map(usize::from) else {
         return text.to_owned();
@@ -65,8 +65,8 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     lines
 }
 
-/// Returns a text without line breaks and control sequences except styles: descriptions and
-/// messages of other users must not control the terminal.
+/// Removes line breaks and control sequences from a text, except styles: descriptions and messages
+/// of other users must not control the terminal.
 pub(crate) fn one_line(text: String) -> String {
     let mut line = String::new();
     let mut rest = text.as_str();
@@ -89,7 +89,7 @@ pub(crate) fn one_line(text: String) -> String {
     }
 }
 
-/// Returns the length of the escape sequence of a style at the beginning, such as `ESC[1m`.
+/// Returns the length of the style escape sequence at the beginning of a text, such as `ESC[1m`.
 fn style_length(text: &str) -> Option<usize> {
     let codes = text.strip_prefix("\u{1b}[")?;
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
@@ -100,7 +100,7 @@ fn char_length(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// Returns a phase with a sign and a colour. The sign makes the phase recognizable without colour.
+/// Returns a phase with a symbol and a colour. The symbol identifies the phase without colour.
 pub(crate) fn phase(phase: &Phase) -> String {
     let (style, sign) = phase_style(phase);
     let emphasis = match style {

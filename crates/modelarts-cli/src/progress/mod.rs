@@ -16,14 +16,14 @@ use crate::{
     terminal::{self, Terminal},
 };
 
-/// Interval of lines if stderr is not a terminal.
+/// Interval between progress lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval of drawing a bar that does not move.
+/// Interval at which a bar without progress is redrawn.
 const TICK: Duration = Duration::from_millis(120);
-/// Width of the labels, so that those of several lines are aligned.
+/// Width of the labels, which aligns the bars.
 const LABEL: usize = 10;
 
-/// Bars and lines on stderr. Clones share the screen.
+/// Progress bars and lines on stderr. Clones share the screen.
 #[derive(Clone, Debug)]
 pub(crate) struct ProgressBars {
     bars: MultiProgress,
@@ -31,7 +31,7 @@ pub(crate) struct ProgressBars {
     shown: bool,
 }
 
-/// Progress of one synchronization. The bar disappears when it is dropped. Clones share it.
+/// Progress of one synchronization. Clones share the bar, which disappears when it is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferBar {
     label: Arc<str>,
@@ -44,15 +44,15 @@ pub(crate) struct TransferBar {
 struct BarState {
     /// Files and bytes at the target after the last event.
     done: Amount,
-    /// The part of them that the target had already. It does not count for the rate.
+    /// Part of `done` that the target already had, which does not count for the rate.
     unchanged: Amount,
-    /// Time of the last line, or of the beginning.
+    /// Time of the last printed line, or of the beginning.
     printed: Instant,
 }
 
 impl ProgressBars {
-    /// Creates an empty screen. With `false`, it shows only [`line`](Self::line), for formats that
-    /// report the progress on stdout.
+    /// Creates an empty screen. If `shown` is `false`, only [`line`](Self::line) prints, for
+    /// formats that report the progress on stdout.
     pub(crate) fn new(terminal: Terminal, shown: bool) -> Self {
         let target = match terminal.redraws && shown {
             true => ProgressDrawTarget::stderr(),
@@ -61,7 +61,7 @@ impl ProgressBars {
         Self { bars: MultiProgress::with_draw_target(target), terminal, shown }
     }
 
-    /// Adds the bar of a transfer with its label, such as `Code` or `Data`.
+    /// Adds the bar of a transfer, with a label such as `Code` or `Data`.
     pub(crate) fn transfer(&self, label: &str) -> TransferBar {
         let bar = ProgressBar::no_length()
             .with_finish(ProgressFinish::AndClear)
@@ -89,7 +89,7 @@ impl ProgressBars {
         self.bars.suspend(|| terminal::note(text));
     }
 
-    /// Returns the form of a bar that fits on the terminal.
+    /// Returns the style of a bar that fits the width of the terminal.
     fn style(&self) -> ProgressStyle {
         style(match self.terminal.stderr_width {
             100.. => {
@@ -103,7 +103,7 @@ impl ProgressBars {
 }
 
 impl TransferBar {
-    /// Shows the state of the synchronization. The function can be called from any thread.
+    /// Shows the state of the synchronization. Can be called from any thread.
     pub(crate) fn update(&self, progress: &Progress) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let SyncEvent::Skipped(skipped) = &progress.event
@@ -137,7 +137,7 @@ impl TransferBar {
     }
 }
 
-/// Returns a style. The templates are constants, so the style of indicatif never replaces one.
+/// Returns the style of a template. All templates are valid constants, so the fallback is not used.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -151,26 +151,26 @@ fn without(all: Amount, part: Amount) -> Amount {
     }
 }
 
-/// Returns a number of things, such as `1 file` or `4,000 files`.
+/// Returns a number with its noun, such as `1 file` or `4,000 files`.
 pub(crate) fn count(count: u64, name: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {name}{plural}", HumanCount(count))
 }
 
-/// Returns an amount as text, such as `12 files, 48.00 KiB`.
+/// Formats an amount, such as `12 files, 48.00 KiB`.
 pub(crate) fn amount(amount: Amount) -> String {
     let bytes = bytes(amount.bytes);
     format!("{}, {bytes}", count(amount.files, "file"))
 }
 
-/// Returns the result of a synchronization as text, such as `2 files, 1.00 KiB sent, 10 unchanged,
-/// 1 left out`. `verb` is the transfer in the past tense.
+/// Formats the result of a synchronization, such as `2 files, 1.00 KiB sent, 10 unchanged, 1 left
+/// out`. `verb` is the verb of the transfer in the past tense.
 pub(crate) fn summary(summary: &Summary, verb: &str) -> String {
     parts(summary, verb, "deleted")
 }
 
-/// Returns the plan of a synchronization as text, such as `2 files, 1.00 KiB to send, 10
-/// unchanged, 1 to delete`. `verb` is the transfer as a verb.
+/// Formats the plan of a synchronization, such as `2 files, 1.00 KiB to send, 10 unchanged, 1 to
+/// delete`. `verb` is the verb of the transfer.
 pub(crate) fn plan(summary: &Summary, verb: &str) -> String {
     parts(summary, &format!("to {verb}"), "to delete")
 }

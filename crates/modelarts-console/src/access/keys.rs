@@ -13,26 +13,26 @@ use ring::{
 };
 use tokio::sync::watch;
 
-/// Time after which a session ends.
+/// Time after which a session expires.
 pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
 /// Length of random values, in bytes.
 const RANDOM: usize = 32;
 
-/// Login link and key of sessions. A session is `ID.EXPIRY.SIGNATURE`; only those that the user has
-/// ended are stored, so sessions survive a restart with the same key.
+/// Login link, and key of the sessions. A session is `ID.EXPIRY.SIGNATURE`. Only sessions that the
+/// user has ended are stored, so sessions survive a restart with the same key.
 pub(crate) struct Access {
     key: hmac::Key,
     random: SystemRandom,
-    /// Value of the login link that is valid now.
+    /// Value of the login link that is currently valid.
     link: Mutex<String>,
-    /// Sessions that the user has ended, without signatures, and their expiry.
+    /// Sessions that the user has ended, without their signatures, and the expiry of each session.
     ended: watch::Sender<BTreeMap<String, u64>>,
-    /// Called with the new value when a link was used.
+    /// Function that is called with the value of the next link when a link was used.
     on_used: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Access {
-    /// Creates the access with a key for sessions; `None` makes a new one.
+    /// Creates the access with a key of sessions; `None` generates a new key.
     pub(crate) fn new(
         key: Option<&[u8]>,
         on_used: Box<dyn Fn(&str) + Send + Sync>,
@@ -54,7 +54,7 @@ impl Access {
     }
 
     /// Exchanges the value of a login link for a session. `None` if the link is not valid. A link
-    /// is valid once.
+    /// can be used once.
     pub(crate) fn log_in(&self, given: &str) -> Option<String> {
         let next = {
             let mut link = self.link.lock();
@@ -71,15 +71,15 @@ impl Access {
         Some(format!("{text}.{signature}"))
     }
 
-    /// Returns the value that changes of this session must contain. `None` if the session is not
-    /// valid.
+    /// Returns the CSRF token, which changes in this session must contain. `None` if the session is
+    /// not valid.
     pub(crate) fn csrf(&self, session: &str) -> Option<String> {
         let (text, expiry) = self.verify(session)?;
         let is_valid = now() < expiry && !self.ended.borrow().contains_key(text);
         is_valid.then(|| hex::encode(self.sign(&format!("csrf {session}")).as_ref()))
     }
 
-    /// Ends a session, also for those who have a copy of it.
+    /// Ends a session, including all copies of it.
     pub(crate) fn log_out(&self, session: &str) {
         if let Some((text, expiry)) = self.verify(session) {
             self.ended.send_modify(|ended| {
@@ -98,7 +98,7 @@ impl Access {
         }
     }
 
-    /// Returns a session without its signature, and its expiry. `None` if the signature is wrong.
+    /// Returns a session without its signature, and its expiry. `None` if the signature is invalid.
     fn verify<'a>(&self, session: &'a str) -> Option<(&'a str, u64)> {
         let (text, signature) = session.rsplit_once('.')?;
         self.equal(signature, &hex::encode(self.sign(text).as_ref())).then_some(())?;
@@ -106,7 +106,7 @@ impl Access {
         Some((text, expiry.parse().ok()?))
     }
 
-    /// Compares texts in a time that does not depend on them.
+    /// Compares two texts in constant time.
     fn equal(&self, given: &str, expected: &str) -> bool {
         hmac::verify(&self.key, given.as_bytes(), self.sign(expected).as_ref()).is_ok()
     }

@@ -1,5 +1,5 @@
-//! `Visitor`, `Fields` and `Secrets`: the user of a request, the values that the user has entered,
-//! and the masks in place of secrets until the user asks for them.
+//! `Visitor`, `Fields` and `Secrets`: the user of a request, the submitted values, and the masks
+//! that replace secrets until the user asks for them.
 
 use axum::{
     body::Bytes,
@@ -14,11 +14,11 @@ use crate::problem::Problem;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visitor {
-    /// Value that changes of this session must contain; empty without a session.
+    /// CSRF token, which changes in this session must contain; empty without a session.
     pub(crate) csrf: String,
 }
 
-/// Fields of a form or of a query, in their order. A name may occur several times.
+/// Fields of a form or of a query, in order. A name may occur several times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
 
@@ -27,7 +27,7 @@ impl Fields {
         Self(url::form_urlencoded::parse(text).into_owned().collect())
     }
 
-    /// Returns the first value of a field, unless it is empty.
+    /// Returns the first value of a field that is not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.0.iter().filter(|(known, value)| known == name && !value.is_empty());
         found.next().map(|(_, value)| value.as_str())
@@ -38,7 +38,7 @@ impl Fields {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Takes the fields of the body of a form, or those of the query of another request.
+    /// Reads the fields of the query of a GET or HEAD request, or else of the form in the body.
     pub(crate) async fn of_request<S: Send + Sync>(
         request: Request,
         state: &S,
@@ -52,20 +52,20 @@ impl Fields {
     }
 }
 
-/// The choice of the user of a page between secrets and masks.
+/// Choice of the user of a page between secrets and masks.
 pub(crate) struct Secrets {
     pub(crate) are_shown: bool,
-    /// `true` if the page has a secret or its mask.
+    /// `true` if the page contains a secret or its mask.
     pub(crate) exist: bool,
 }
 
 impl Secrets {
-    /// Returns the choice in the query of the page. The default is masks.
+    /// Returns the choice in the query of the page. By default, secrets are masked.
     pub(crate) fn of(fields: &Fields) -> Self {
         Self { are_shown: fields.get("secrets") == Some("shown"), exist: false }
     }
 
-    /// Masks the secrets of a value, unless they are to be shown.
+    /// Masks the secrets of a value, unless the user has asked for them.
     pub(crate) fn apply(&mut self, value: &mut Value) {
         let mut masked = value.clone();
         self.exist |= mask(&mut masked) > 0;

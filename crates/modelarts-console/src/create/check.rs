@@ -22,17 +22,17 @@ use crate::{
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Checked {
-    /// Broken rules. The job cannot be created.
+    /// Broken rules, because of which the job cannot be created.
     pub(super) errors: Vec<Finding>,
     /// Advice that the job does not follow.
     pub(super) warnings: Vec<Finding>,
-    /// The body of the request, without secrets. Addresses of dropped files and of new outputs are
-    /// placeholders.
+    /// Request body with masked secrets. Placeholders stand for the addresses of dropped files and
+    /// of new outputs.
     pub(super) body: String,
-    /// The command that creates the job, with directories on the machine of the user in place of
-    /// dropped files.
+    /// Command that creates the job. Directories on the machine of the user stand for dropped
+    /// files.
     pub(super) command: String,
-    /// Dropped files of each place, in words.
+    /// Description of the dropped files, for each slot.
     pub(super) files: Vec<(String, String)>,
     /// Dropped Python files, which may be boot files.
     pub(super) scripts: Vec<String>,
@@ -48,7 +48,7 @@ impl Checked {
         }
     }
 
-    /// Checks a form. No request is sent.
+    /// Checks a form. Sends no request.
     pub(super) fn new(state: &State, form: &Form, lists: &Lists) -> (Plan, Self) {
         let draft = state.drafts.get(form.get(DRAFT));
         let plan = Plan::new(form, &state.client, &state.staging, draft.as_deref());
@@ -93,7 +93,7 @@ fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Findi
     errors.extend(resource_type(form, lists));
     let mut violations = report.violations;
     for violation in plan.check_code() {
-        // Both checks have the rules on the name of the boot file.
+        // The checks of the job and of the code share the rules on the name of the boot file.
         let is_known = violations
             .iter()
             .any(|known| known.field() == violation.field() && known.rule() == violation.rule());
@@ -102,7 +102,7 @@ fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Findi
         }
     }
     for violation in &violations {
-        // A value that cannot be sent is missing in the body.
+        // The body lacks values that cannot be sent, which is not a violation of its own.
         let is_unsent = |known: &Finding| known.path == violation.field();
         if !plan.findings.iter().any(is_unsent) {
             let control = plan.controls.find(violation.field());
@@ -115,7 +115,7 @@ fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Findi
     (errors, warnings.collect())
 }
 
-/// Returns the finding of a flavor that is not of the chosen type.
+/// Returns a finding if the flavor does not have the chosen resource type.
 fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
     let wanted = form.get("resource_type");
     let flavor = lists.flavor(form.get("flavor"))?;
@@ -128,7 +128,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
     })
 }
 
-/// Checks a form, and changes nothing.
+/// Checks a form without changing anything.
 pub(super) async fn check(request: UserRequest) -> Json<Checked> {
     let UserRequest { state, fields, .. } = request;
     let form = Form::parse(&fields);

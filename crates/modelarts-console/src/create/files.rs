@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{problem::Problem, site::State};
 
-/// Receives a file: its bytes are the body of the request.
+/// Receives a file, which is the body of the request.
 pub(super) async fn receive(
     Shared(state): Shared<State>,
     Path((draft, slot, path)): Path<(String, String, String)>,
@@ -30,14 +30,14 @@ pub(super) async fn clear(
     Path((draft, slot)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     if let Some(draft) = state.drafts.get(&draft) {
-        // There may be many files.
+        // The deletion may take long, because there may be many files.
         let cleared = tokio::task::spawn_blocking(move || draft.clear(&slot)).await;
         cleared.map_err(|error| Problem::internal(error.to_string()))??;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the progress of a submission; null if nothing is being staged.
+/// Returns the progress of staging; null if no files are being staged.
 pub(super) async fn progress(
     Shared(state): Shared<State>,
     Path(draft): Path<String>,

@@ -1,11 +1,11 @@
-//! `Finding`: a rule that a form breaks, with the control that breaks it.
+//! `Finding`: a rule that a form breaks, with the control that contains the wrong value.
 
 use modelarts_ext::{Error, error::Violation, validation::Warning};
 use serde::Serialize;
 
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// Name in the form.
+    /// Name of the control in the form.
     pub(super) name: String,
     pub(super) label: String,
 }
@@ -16,12 +16,12 @@ impl Control {
     }
 }
 
-/// Controls of the fields of the body.
+/// Controls of the form, by the body fields that they set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Controls {
-    /// Controls of fields, and of what is inside them.
+    /// Controls of fields and of all fields inside them.
     around: Vec<(String, Control)>,
-    /// Controls of fields themselves.
+    /// Controls of fields, but not of the fields inside them.
     exact: Vec<(&'static str, Control)>,
 }
 
@@ -30,13 +30,13 @@ impl Controls {
         self.around.push((path.to_owned(), control));
     }
 
-    /// Adds the control of a field, but not of what is inside it.
+    /// Adds the control of a field, but not of the fields inside it.
     pub(super) fn add_exact(&mut self, path: &'static str, control: Control) {
         self.exact.push((path, control));
     }
 
-    /// Returns the control of a field: its own, that of the nearest field around it, or the first
-    /// one inside it.
+    /// Returns the control of a field: the control of the field itself, otherwise of the nearest
+    /// enclosing field, otherwise of the first field inside it.
     pub(super) fn find(&self, path: &str) -> Option<&Control> {
         if let Some((_, control)) = self.exact.iter().find(|(known, _)| *known == path) {
             return Some(control);
@@ -53,7 +53,7 @@ impl Controls {
     }
 }
 
-/// Returns a path with `map.key` in place of `map["key"]`.
+/// Returns a path with `map.key` instead of `map["key"]`.
 fn normal(path: &str) -> String {
     path.replace("[\"", ".").replace("\"]", "")
 }
@@ -61,7 +61,7 @@ fn normal(path: &str) -> String {
 /// A rule that a form breaks, or advice that it does not follow.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Finding {
-    /// Name of the control; empty if the form has none.
+    /// Name of the control; empty if the form has no control for the field.
     pub(super) field: String,
     /// Label of the control, or the path of the field.
     pub(super) label: String,
@@ -75,7 +75,7 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Creates the finding of a rule of the form.
+    /// Creates the finding of a rule that only the form has.
     pub(super) fn own(control: &Control, rule: &str, advice: &str) -> Self {
         Self {
             field: control.name.clone(),
@@ -87,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Creates the finding of a value of the wrong type. The message begins with the path.
+    /// Creates the finding of a value of the wrong type. The error message begins with the path.
     pub(super) fn of_text(control: &Control, path: &str, error: &Error) -> Self {
         let message = error.to_string();
         let rule = match path {

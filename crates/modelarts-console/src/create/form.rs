@@ -1,4 +1,4 @@
-//! `Form`: the values that the user has entered.
+//! `Form`: the submitted values of the form.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use crate::{
     parameters::{List, Mode, controls, lists},
 };
 
-/// Name of the choice between a preset image, a custom image and a stored algorithm.
+/// Name of the field with the mode: preset image, custom image or stored algorithm.
 pub(super) const MODE: &str = "mode";
-/// Name of the field with the settings that the form does not have, as JSON.
+/// Name of the field with the settings that the form has no control for, as JSON.
 pub(super) const OTHER: &str = "other";
-/// Name of the field with the id of the draft, which has the dropped files.
+/// Name of the field with the id of the draft, which contains the dropped files.
 pub(super) const DRAFT: &str = "draft";
-/// Name of the field with the id of the job whose secrets the form shows as masks.
+/// Name of the field with the id of the job whose secrets are masked in the form.
 pub(super) const FROM: &str = "from";
-/// Name of the column with the members of an element that the form does not have, as JSON.
+/// Name of the column with the members of an element that have no other column, as JSON.
 pub(super) const EXTRA: &str = "extra";
 
 const MAX_ROW: u32 = 9_999;
-/// Names of the columns whose blanks matter.
+/// Name of the columns whose leading and trailing blanks are significant.
 const VERBATIM: &str = "value";
 
-/// A row of a list: its columns with their values.
+/// A row of a list: the values by the names of the columns.
 pub(super) type Row = BTreeMap<&'static str, String>;
 
-/// The values that the user has entered.
+/// The submitted values of the form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
     values: BTreeMap<&'static str, String>,
@@ -36,7 +36,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Takes the known fields. The first of several fields of a name is taken.
+    /// Reads the known fields. If a name occurs several times, the first field applies.
     pub(super) fn parse(fields: &Fields) -> Self {
         let names = controls().map(|control| control.name);
         let names: BTreeSet<&str> = names.chain([MODE, OTHER, DRAFT, FROM]).collect();
@@ -58,7 +58,7 @@ impl Form {
         form
     }
 
-    /// Returns the value of a control; empty if it is missing.
+    /// Returns the value of a control; empty if it is not set.
     pub(super) fn get(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
     }
@@ -89,8 +89,8 @@ impl Form {
         }
     }
 
-    /// Replaces what the form has from `masked` by what `source` has in its place. Both are forms
-    /// of one job. Rows are matched by their names.
+    /// Replaces values that equal those of `masked` by the values of `source`. Both are forms of
+    /// the same job. Rows are matched by their names.
     pub(super) fn unmask(&mut self, masked: &Self, source: &Self) {
         for (name, value) in &mut self.values {
             if masked.get(name) == value {
@@ -102,7 +102,7 @@ impl Form {
                 let known = masked.rows(list).zip(source.rows(list));
                 let named =
                     known.filter(|((_, known), _)| text(known, "name") == text(row, "name"));
-                // Several hyper-parameters may have one name.
+                // Several hyper-parameters may have the same name.
                 let Some(((_, masked), (_, source))) =
                     named.max_by_key(|((known, _), _)| known == number)
                 else {
@@ -117,7 +117,7 @@ impl Form {
         }
     }
 
-    /// Returns the controls that have a mask in place of a value.
+    /// Returns the controls whose values contain a mask.
     pub(super) fn masks(&self) -> Vec<Control> {
         let marks = [format!("\"{MASK}"), format!("?{MASK}")];
         let is_mask = |value: &str| value == MASK || marks.iter().any(|mark| value.contains(mark));
@@ -134,7 +134,7 @@ impl Form {
         masked_controls
     }
 
-    /// Returns the number after that of the last row.
+    /// Returns the number of the next new row.
     pub(super) fn next_row(&self, list: &str) -> u32 {
         let rows = self.rows.get(list);
         let last = rows.and_then(|rows| rows.keys().next_back());
@@ -142,7 +142,7 @@ impl Form {
     }
 }
 
-/// Returns the text of a column; empty if it is missing.
+/// Returns the text in a column of a row; empty if it is not set.
 pub(super) fn text<'a>(row: &'a Row, column: &str) -> &'a str {
     row.get(column).map_or("", String::as_str)
 }
@@ -152,7 +152,7 @@ pub(super) fn cell_name(list: &List, index: impl std::fmt::Display, column: &str
     format!("{}[{index}].{column}", list.name)
 }
 
-/// Parses the name of a cell.
+/// Parses the name of a cell into list, row number and column.
 fn cell(name: &str) -> Option<(&'static str, u32, &'static str)> {
     let (list, rest) = name.split_once('[')?;
     let (index, column) = rest.split_once("].")?;

@@ -1,8 +1,8 @@
 //! Form that creates a job.
 //!
-//! `crate::parameters` has the controls in the order of the console of the service. `form` takes
-//! what the user enters, and `plan` makes the job of it, with the files that `drafts` keeps until
-//! they are staged. `check` returns the broken rules of the SDK by their controls, and `prefill`
+//! `crate::parameters` defines the controls in the order of the console of the service. `form`
+//! reads the submitted values, and `plan` creates the job from them, with the files that `drafts`
+//! keeps until they are staged. `check` returns the violations by control, and `prefill` returns
 //! the form of an existing job.
 
 mod check;

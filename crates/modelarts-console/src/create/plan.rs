@@ -15,30 +15,30 @@ use crate::{
     parameters::{AUTO_STOP, AUTO_STOP_UNIT, Kind, List, Mode, Parameter, controls, lists},
 };
 
-/// Names of the fields of an engine by name and version, instead of an id.
+/// Paths of the name and the version of an engine, which replace its id.
 const ENGINE_NAME: &str = "algorithm.engine.engine_name";
 const ENGINE_VERSION: &str = "algorithm.engine.engine_version";
-/// Path of the service of a data set, below the input.
+/// Path of the service type of a data set, relative to the input.
 const DATASET_SERVICE: &str = "remote.dataset.service_type";
 
 pub(super) struct Plan {
-    /// The job. Addresses of what is not staged yet are placeholders.
+    /// The job. Placeholders stand for addresses of files that are not staged yet.
     pub(super) job: CreateJob,
-    /// Values of the form that cannot be sent.
+    /// Findings about values of the form that cannot be sent.
     pub(super) findings: Vec<Finding>,
     pub(super) controls: Controls,
-    /// Dropped code, with the script to start.
+    /// Dropped code, and the script in it that the job starts.
     pub(super) code: Option<(Dropped, Option<String>)>,
-    /// Names of inputs, with their dropped files.
+    /// Names of inputs with dropped files.
     pub(super) data: Vec<(String, Dropped)>,
-    /// Outputs that get a new address.
+    /// Names of the outputs that get a new address.
     pub(super) outputs: Vec<String>,
-    /// Address of placeholders, with a slash at its end.
+    /// Root address of the placeholders, with a slash at the end.
     root: String,
 }
 
 impl Plan {
-    /// Creates the job of a form. No request is sent.
+    /// Creates the job of a form. Sends no request.
     pub(super) fn new(
         form: &Form,
         client: &Client,
@@ -74,7 +74,7 @@ impl Plan {
         for list in lists() {
             plan.set_list(list, form, staging, draft);
         }
-        // Those of a copy are replaced when the job is created.
+        // Masks in the copy of a job are replaced by secrets when the job is created.
         if form.get(FROM).is_empty() {
             let rule = format!("must be entered: {MASK} is shown in place of a value");
             let own = |place| Finding::own(&place, &rule, "enter the value itself");
@@ -96,8 +96,8 @@ impl Plan {
         code.check(boot_file.as_deref()).violations
     }
 
-    /// Returns a command with local directories in place of placeholders. A command that contains
-    /// the body keeps them.
+    /// Returns a command in which local directories replace the placeholders. A command that
+    /// contains the request body is returned unchanged.
     pub(super) fn local_command(&self, command: String) -> String {
         if !self.needs_staging() || command.contains(" -f -") {
             return command;
@@ -135,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// Adds the controls of fields that a mode has no control for, and of objects that are missing.
+    /// Adds the controls of fields without a control in this mode, and of missing objects.
     fn add_controls(&mut self, mode: Mode) {
         let of_mode: &[_] = match mode {
             Mode::Preset => &[("algorithm", "engine"), ("algorithm.engine", "engine")],
@@ -154,7 +154,7 @@ impl Plan {
         }
     }
 
-    /// Sets the addresses of the code and of the script in it.
+    /// Sets the addresses of the code directory and of the boot file.
     fn set_code(&mut self, form: &Form, staging: &Staging, draft: Option<&Draft>) {
         let mode = form.mode();
         let (directory, label) = match mode {
@@ -179,7 +179,7 @@ impl Plan {
             ));
         }
         let address = self.placeholder(staging, "code", &dropped.name, &place);
-        // The path may begin with the name of the dropped directory.
+        // The path of the script may begin with the name of the dropped directory.
         let inside = script.strip_prefix("./").unwrap_or(script);
         let has = |path: &str| dropped.files.iter().any(|(known, _)| known == path);
         let below = inside.strip_prefix(&format!("{}/", dropped.name));
@@ -190,7 +190,7 @@ impl Plan {
         self.code = Some((dropped, script));
     }
 
-    /// Sets the address of a script, whose path may be relative to the directory.
+    /// Sets the address of the script, whose path may be relative to the code directory.
     fn set_script(&mut self, directory: &str, script: &str) {
         let is_address = ["obs://", "/", "file://"].iter().any(|start| script.starts_with(start));
         if !script.is_empty() && !is_address && !directory.is_empty() {
@@ -201,7 +201,7 @@ impl Plan {
         }
     }
 
-    /// Adds the rows of a list to the body, after the elements that it has.
+    /// Adds the rows of a list to the body, after the existing elements.
     fn set_list(&mut self, list: &List, form: &Form, staging: &Staging, draft: Option<&Draft>) {
         let mut index = self.count(list.path);
         let mut names = Vec::new();
@@ -237,14 +237,14 @@ impl Plan {
                 }
             }
             if let Some(first) = list.columns.first() {
-                // Members of the element that the form does not have.
+                // Members of the element for which the form has no column.
                 let extra = serde_json::from_str(text(row, EXTRA)).unwrap_or_default();
                 self.set_members(&element, &extra, &place(first));
             }
             let name = text(row, "name").to_owned();
             match list.name {
                 "inputs" => {
-                    // A data set without a version is one of the asset service.
+                    // A data set without a version belongs to the asset service.
                     if !text(row, "dataset").is_empty() && text(row, "version").is_empty() {
                         let path = format!("{element}.{DATASET_SERVICE}");
                         self.set(&path, "V3", &place(&list.columns[1]));
@@ -266,7 +266,7 @@ impl Plan {
         }
     }
 
-    /// Sets the address of the dropped files of an input.
+    /// Sets the placeholder address of the dropped files of an input.
     fn set_data(
         &mut self,
         element: &str,
@@ -288,7 +288,7 @@ impl Plan {
         self.data.push((text(row, "name").to_owned(), dropped));
     }
 
-    /// Sets an environment variable. A variable of the same name would be lost.
+    /// Sets an environment variable. A repeated name is an error, because one value would be lost.
     fn set_variable(
         &mut self,
         list: &List,
@@ -321,7 +321,7 @@ impl Plan {
         for (name, value) in members.as_object().into_iter().flatten() {
             let path = format!("{path}.{name}");
             match value {
-                // Members of an object are set one by one, because the form may set others.
+                // Members of an object are set one by one, because the form may set other members.
                 Value::Object(_) => self.set_members(&path, value, place),
                 Value::String(text) => self.set(&path, text, place),
                 value => self.set(&path, &value.to_string(), place),
@@ -329,7 +329,7 @@ impl Plan {
         }
     }
 
-    /// Returns the address of what is not staged yet, for the check.
+    /// Returns a placeholder for the address of files that are not staged yet.
     fn placeholder(
         &mut self,
         staging: &Staging,
@@ -365,7 +365,7 @@ impl Plan {
     }
 }
 
-/// Returns the address below which files are staged. A job without a bucket is not created.
+/// Returns the root address of staged files. Without a bucket, the job is not created.
 fn root(staging: &Staging) -> String {
     match staging.root() {
         Ok(root) => format!("{root}/"),
@@ -373,12 +373,12 @@ fn root(staging: &Staging) -> String {
     }
 }
 
-/// Returns the address of what is not staged yet.
+/// Returns the placeholder for an address of files that are not staged yet.
 fn placeholder(root: &str, kind: &str, name: &str) -> String {
     format!("{root}{kind}/new/{name}/")
 }
 
-/// Returns the findings of a value that cannot be taken.
+/// Returns the findings about a value that the SDK rejects.
 fn of_error(name: &str, label: &str, path: &str, error: &Error) -> Vec<Finding> {
     let place = Control::new(name, label);
     match error.violations() {

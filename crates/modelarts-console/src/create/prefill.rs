@@ -1,4 +1,4 @@
-//! Forms from the bodies of jobs.
+//! Creation of forms from the request bodies of jobs.
 
 use modelarts_ext::api::request_path::create_training_job::{
     algorithm::{self, engine},
@@ -12,7 +12,7 @@ use crate::{
     snippets::description::DEFAULTS,
 };
 
-/// Returns the form of a body. What the form does not have is in its other settings.
+/// Returns the form of a body. The field [`OTHER`] has the settings without a control.
 pub(super) fn form_of(mut body: Value) -> Form {
     let mut form = Form::default();
     let has = |path: &str| get(&body, path).is_some();
@@ -24,7 +24,7 @@ pub(super) fn form_of(mut body: Value) -> Form {
         Mode::Preset
     };
     form.set(MODE, mode.name());
-    // The form has hours only.
+    // The form supports hours only.
     let has_hours = get(&body, AUTO_STOP_UNIT).is_none_or(|unit| unit == "HOURS");
     for control in controls().filter(|control| control.is_of(mode)) {
         let is_other = control.path.is_empty() || control.path == AUTO_STOP && !has_hours;
@@ -58,7 +58,7 @@ pub(super) fn form_of(mut body: Value) -> Form {
     form
 }
 
-/// Takes the name and the version of the engine, which its id replaces.
+/// Removes the name and the version of the engine, and uses them if the engine has no id.
 fn set_engine(form: &mut Form, body: &mut Value) {
     let name = take(body, engine::ENGINE_NAME).as_ref().and_then(text_of);
     let version = take(body, engine::ENGINE_VERSION).as_ref().and_then(text_of);
@@ -84,7 +84,7 @@ fn set_list(form: &mut Form, body: &mut Value, list: &List) {
     };
     let mut rest = Vec::new();
     for mut element in elements {
-        // Volumes of all kinds are in one list.
+        // All kinds of volumes are in one list of the body.
         if list.path == spec::VOLUMES && element.get(list.name).is_none() {
             rest.push(element);
             continue;
@@ -94,7 +94,7 @@ fn set_list(form: &mut Form, body: &mut Value, list: &List) {
             let value = get(&element, column.path).and_then(text_of);
             if let Some(value) = value {
                 take(&mut element, column.path);
-                // A choice has an empty value for its default.
+                // An empty value selects the default of a choice.
                 let value = match (&column.kind, value.as_str()) {
                     (Kind::Choice(choices), value)
                         if !choices.iter().any(|(known, _)| *known == value) =>
@@ -127,7 +127,7 @@ fn take(body: &mut Value, path: &str) -> Option<Value> {
     parameters::take(body, &pointer(path))
 }
 
-/// Returns a text, a number or a switch as the text of a control.
+/// Returns a text, a number or a boolean as the text of a control.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -136,7 +136,7 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Removes empty objects and lists.
+/// Removes members that are null, empty objects or empty lists.
 fn prune(value: &mut Value) {
     let is_empty = |value: &Value| match value {
         Value::Null => true,

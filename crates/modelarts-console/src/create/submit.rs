@@ -1,4 +1,4 @@
-//! The page of the form, and the creation of its job.
+//! Page with the form, and the creation of the job.
 
 use axum::{
     Json,
@@ -25,10 +25,10 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Maximum length of the name of a copied job in the name of its copy.
+/// Maximum length of the original name in the name of a copied job.
 const MAX_STEM: usize = 59;
 
-/// Renders the form: blank, with the values of the query, or with those of the job `from`.
+/// Renders the form: empty, with the values of the query, or with the values of the job `from`.
 pub(super) async fn show(request: UserRequest) -> Result<Page<FormPage>, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let id = draft_id()?;
@@ -47,7 +47,7 @@ pub(super) async fn show(request: UserRequest) -> Result<Page<FormPage>, Problem
     Ok(Page(FormPage::new(&state, &visitor, content, &lists)))
 }
 
-/// Returns the form of a copy of a job, with another name.
+/// Returns the form of a copy of a job, with a new name.
 async fn copy(
     state: &State,
     id: &str,
@@ -76,7 +76,7 @@ async fn copy(
     Ok(form)
 }
 
-/// Returns a form with the secrets of the job that it is a copy of, in place of their masks.
+/// Returns a form in which the secrets of the copied job replace their masks.
 async fn unmask(state: &State, form: &Form) -> Result<Form, Problem> {
     let mut form = form.clone();
     let body = state.job(form.get(FROM)).await?.copy_as("").await?.body();
@@ -94,7 +94,7 @@ fn draft_id() -> Result<String, Problem> {
     Ok(hex::encode(&bytes))
 }
 
-/// Creates the job of a form, or renders the form again with the rules that it breaks.
+/// Creates the job of a form. If a rule is broken, renders the form again with the findings.
 pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let mut form = Form::parse(&fields);
@@ -106,11 +106,11 @@ pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<R
         form = unmask(&state, &form).await?;
     }
     let (mut plan, mut checked) = Checked::new(&state, &form, &lists);
-    // Enter in a control, or an unknown button, creates nothing.
+    // The Enter key in a control, or an unknown button, does not create the job.
     let is_check = fields.get("action") != Some("create");
     let mut problem = None;
     if !is_check && checked.errors.is_empty() && !form.get(FROM).is_empty() {
-        // The response has the form without its secrets.
+        // The response must contain the form without the secrets.
         let complete = unmask(&state, &form).await?;
         let (of_complete, found) = Checked::new(&state, &complete, &lists);
         (plan, checked.errors) = (of_complete, found.errors);
@@ -119,7 +119,7 @@ pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<R
         let draft = form.get(DRAFT).to_owned();
         match submit(&state, plan, &draft).await? {
             Ok(job) => {
-                // Deletes files, which may be many.
+                // The files of the draft are deleted in the background, because there may be many.
                 let site = state.clone();
                 tokio::task::spawn_blocking(move || site.drafts.remove(&draft));
                 let location = format!("/jobs/{}", job.id());
@@ -154,8 +154,8 @@ pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<R
     Ok((status, Page(page)).into_response())
 }
 
-/// Sends the files of a job, and creates it. A browser that leaves does not stop it, because the
-/// state of the job would be unknown.
+/// Sends the files of a job, and creates the job. Continues if the browser disconnects, because
+/// otherwise the state of the job would be unknown.
 async fn submit(
     state: &State,
     plan: Plan,

@@ -1,4 +1,4 @@
-//! The form as HTML.
+//! HTML view of the form.
 
 use askama::Template;
 
@@ -18,17 +18,17 @@ use crate::{
     site::State,
 };
 
-/// Flavors of dedicated pools, which the list of the service does not have.
+/// Flavors of dedicated pools, which the service does not list.
 const POOL_FLAVORS: [&str; 4] = [
     "modelarts.pool.visual.xlarge",
     "modelarts.pool.visual.2xlarge",
     "modelarts.pool.visual.4xlarge",
     "modelarts.pool.visual.8xlarge",
 ];
-/// Number of a row in the template of new rows, which the script replaces.
+/// Placeholder for the row number in the template of new rows. The script replaces it.
 const NEW_ROW: &str = "INDEX";
 
-/// Note of a page without a place for files.
+/// Note on a form for which no bucket is set.
 const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses \
                          in OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
                          context, sets one.";
@@ -40,15 +40,15 @@ pub(super) struct FormPage {
     groups: Vec<GroupView>,
     modes: Vec<Choice>,
     draft: String,
-    /// Id of the job whose secrets are shown as masks; empty if there are none.
+    /// Id of the job whose secrets are masked; empty if there are no masks.
     from: String,
     other: String,
     other_errors: Vec<String>,
-    /// Address below which files are stored; `None` if no bucket is set.
+    /// Root address of staged files; `None` if no bucket is set.
     root: Option<String>,
     notes: Vec<String>,
     checked: Checked,
-    /// `true` if the errors are shown at their controls.
+    /// `true` if the findings are shown at their controls.
     shows_errors: bool,
     problem: Option<Problem>,
 }
@@ -64,23 +64,23 @@ enum ItemView {
     List(ListView),
 }
 
-/// A control, or a cell of a row.
+/// View of a control, or of a cell of a row.
 struct ControlView {
     control: &'static Parameter,
-    /// `true` for a cell, whose help is an example.
+    /// `true` if this is a cell, whose help is an example.
     is_cell: bool,
     name: String,
     id: String,
     value: String,
-    /// `text`, `number`, `lines` or `select`.
+    /// Kind of the element: `text`, `number`, `lines` or `select`.
     kind: &'static str,
     options: Vec<Options>,
     errors: Vec<String>,
-    /// Place for dropped files.
+    /// Name of the slot for dropped files.
     slot: Option<String>,
 }
 
-/// Choices with a common title, which may be empty.
+/// Group of choices with a title, which may be empty.
 struct Options {
     title: String,
     choices: Vec<Choice>,
@@ -99,7 +99,7 @@ struct ListView {
 }
 
 struct RowView {
-    /// Name of the field with the members that the form does not have.
+    /// Name of the field with the members that have no column.
     extra_name: String,
     extra: String,
     label: &'static str,
@@ -150,14 +150,14 @@ impl FormPage {
         }
     }
 
-    /// Returns the id of the element of a control.
+    /// Returns the HTML id of the element of a control.
     fn id_of(name: &str) -> String {
         let plain = name.replace(['[', '.'], "-").replace(']', "");
         format!("f-{plain}")
     }
 }
 
-/// Builder of the views of a form.
+/// Builder of the views of the controls of a form.
 struct Views<'a> {
     form: &'a Form,
     lists: &'a Lists,
@@ -210,7 +210,7 @@ impl Views<'_> {
             .rows(list.name)
             .map(|(number, row)| self.row(list, &number.to_string(), row))
             .collect();
-        // A blank row, so that one can be added without a script.
+        // An empty row, so that a row can be added without a script.
         let next = self.form.next_row(list.name).to_string();
         rows.push(self.row(list, &next, &Row::new()));
         ListView { list, rows, template: self.row(list, NEW_ROW, &Row::new()) }
@@ -231,7 +231,7 @@ impl Views<'_> {
         }
     }
 
-    /// Returns the kind of the element, and its choices.
+    /// Returns the kind of the element of a control, and the choices.
     fn options(&self, kind: &Kind, value: &str) -> (&'static str, Vec<Options>) {
         let mut groups = match kind {
             Kind::Text | Kind::Code | Kind::Data => return ("text", Vec::new()),
@@ -241,7 +241,7 @@ impl Views<'_> {
                 let choices = choices.iter().map(|(value, label)| choice(value, label));
                 vec![Options { title: String::new(), choices: choices.collect() }]
             }
-            // A list that cannot be read leaves a text.
+            // If a list cannot be read, the user enters a text instead.
             Kind::Engine if self.lists.engines.is_err() => return ("text", Vec::new()),
             Kind::Algorithm if self.lists.algorithms.is_err() => return ("text", Vec::new()),
             Kind::Flavor if self.lists.flavors.is_err() => return ("text", Vec::new()),
@@ -256,7 +256,7 @@ impl Views<'_> {
         let mut choices = groups.iter_mut().flat_map(|group| &mut group.choices);
         match choices.find(|choice| choice.value == value) {
             Some(choice) => choice.is_chosen = true,
-            // A value that the service does not list.
+            // The current value is added if the service does not list it.
             None => groups.push(Options {
                 title: String::new(),
                 choices: vec![Choice { is_chosen: true, ..choice(value, value) }],

@@ -1,4 +1,4 @@
-//! `Drafts`: files that were dropped on the form, until they are staged.
+//! `Drafts`: files that users dropped on the form, until they are staged.
 
 mod names;
 #[cfg(test)]
@@ -33,19 +33,19 @@ use crate::{
 
 /// Number of hexadecimal digits of the id of a draft.
 const ID_DIGITS: usize = 32;
-/// Directory of complete files, and of files that are being received.
+/// Directories of completely received files, and of files that are being received.
 const FILES: &str = "files";
 const INCOMING: &str = "incoming";
 
-/// Limits of the files of all drafts.
+/// Limits for the files of drafts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Maximum size of the files of a draft, in bytes.
+    /// Maximum total size of the files of a draft, in bytes.
     pub(crate) bytes: u64,
     /// Maximum number of files of a draft.
     pub(crate) files: usize,
-    /// Maximum number of drafts. A further draft replaces the one that was not used for the longest
-    /// time.
+    /// Maximum number of drafts. A further draft replaces the draft that has not been used for the
+    /// longest time.
     pub(crate) drafts: usize,
 }
 
@@ -55,16 +55,16 @@ impl Default for Limits {
     }
 }
 
-/// The drafts of all forms. A draft exists once it has a file.
+/// Drafts of all forms. A draft is created with its first file.
 pub(crate) struct Drafts {
     limits: Limits,
-    /// Parent of the directories of the drafts; the reason if there is none.
+    /// Parent directory of the drafts, or the reason why it does not exist.
     directory: Mutex<io::Result<ProcessDirectory>>,
-    /// The most recently used draft is the last one.
+    /// Drafts with their ids, the most recently used last.
     drafts: Mutex<Vec<(String, Arc<Draft>)>>,
 }
 
-/// The files of one form, in a temporary directory that is deleted with the draft.
+/// Files of one form, in a temporary directory that is deleted with the draft.
 pub(crate) struct Draft {
     limits: Limits,
     directory: TempDir,
@@ -73,11 +73,11 @@ pub(crate) struct Draft {
 
 #[derive(Default)]
 struct Contents {
-    /// Files of each slot, with their sizes.
+    /// Files of each slot, with their sizes in bytes.
     slots: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Sum of the sizes, and of what is being received.
+    /// Sum of the sizes of all files, including the received bytes of incomplete files.
     bytes: u64,
-    /// `true` while the files are staged, when they must not change.
+    /// `true` while the files are staged and must not change.
     is_locked: bool,
     progress: Option<Progress>,
 }
@@ -85,9 +85,9 @@ struct Contents {
 /// Progress of staging.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Progress {
-    /// `code`, or the name of an input.
+    /// Staged part: `code`, or the name of an input.
     pub(crate) part: String,
-    /// Bytes that are at their target, and all bytes of the part.
+    /// Bytes of the part that are already at the target, and all bytes of the part.
     pub(crate) done: u64,
     pub(crate) total: u64,
 }
@@ -95,11 +95,11 @@ pub(crate) struct Progress {
 /// Files of a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Dropped {
-    /// The dropped directory; a directory of the draft if single files were dropped.
+    /// The dropped directory, or a directory of the draft if single files were dropped.
     pub(crate) root: PathBuf,
     /// Name of the directory.
     pub(crate) name: String,
-    /// Paths relative to the directory, with sizes.
+    /// Paths relative to the directory, with sizes in bytes.
     pub(crate) files: Vec<(String, u64)>,
 }
 
@@ -112,12 +112,12 @@ impl Drafts {
         }
     }
 
-    /// Deletes all files, also those that are in use.
+    /// Deletes the files of all drafts, including files in use.
     pub(crate) fn close(&self) {
         *self.directory.lock() = Err(io::Error::other("the page has ended"));
     }
 
-    /// Returns a draft that has files.
+    /// Returns the draft with this id, and marks it as used. `None` if it has no files.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Draft>> {
         let mut drafts = self.drafts.lock();
         let position = drafts.iter().position(|(known, _)| known == id)?;
@@ -127,7 +127,7 @@ impl Drafts {
         Some(draft)
     }
 
-    /// Returns a draft, and creates it if it does not exist.
+    /// Returns the draft with this id. Creates it if it does not exist.
     pub(crate) fn open(&self, id: &str) -> Result<Arc<Draft>, Problem> {
         let is_id = id.len() == ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
@@ -149,8 +149,8 @@ impl Drafts {
         }
     }
 
-    /// Adds a draft, and returns it. If another request has added one with this id meanwhile,
-    /// returns that one: the first files of a form arrive at the same time.
+    /// Adds a draft, and returns it. If a concurrent request has added a draft with this id,
+    /// returns that draft, because the first files of a form arrive at the same time.
     fn insert(&self, id: &str, draft: Arc<Draft>) -> Arc<Draft> {
         let mut drafts = self.drafts.lock();
         if let Some((_, known)) = drafts.iter().find(|(known, _)| known == id) {
@@ -172,7 +172,7 @@ impl Drafts {
             let position = drafts.iter().position(|(known, _)| known == id);
             position.map(|position| drafts.remove(position))
         };
-        // Its directory is deleted after the lock is released.
+        // The directory of the draft is deleted after the lock is released.
         drop(removed);
     }
 }
@@ -185,8 +185,8 @@ impl Draft {
         Ok(Self { limits, directory, contents: Mutex::default() })
     }
 
-    /// Receives a file. It appears in the slot once it is complete; a file that breaks off leaves
-    /// nothing. `declared` is the size in the header of the request.
+    /// Receives a file. The file appears in its slot when it is complete; an incomplete file is
+    /// deleted. `declared` is the size that the request header states.
     pub(crate) async fn receive<E>(
         &self,
         slot: &str,
@@ -214,7 +214,7 @@ impl Draft {
         self.complete(slot, path, file, reserved)
     }
 
-    /// Moves a received file into its slot.
+    /// Moves a completely received file into its slot.
     fn complete(
         &self,
         slot: &str,
@@ -234,12 +234,12 @@ impl Draft {
         let files = contents.slots.entry(slot.to_owned()).or_default();
         let replaced = files.insert(path.to_owned(), reserved.bytes);
         contents.bytes -= replaced.unwrap_or_default();
-        // The bytes belong to the slot now.
+        // The bytes now count as part of the slot.
         reserved.bytes = 0;
         Ok(())
     }
 
-    /// Rejects a file if there is no room for it.
+    /// Returns an error if the file would exceed a limit, or if the files are locked.
     fn admit(&self, declared: u64) -> Result<(), Problem> {
         let contents = self.contents.lock();
         if contents.is_locked {
@@ -274,16 +274,16 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns the number of files and the bytes of each slot.
+    /// Returns the number and the total size of the files of each slot.
     pub(crate) fn summary(&self) -> BTreeMap<String, (usize, u64)> {
         let contents = self.contents.lock();
         let slots = contents.slots.iter();
         slots.map(|(slot, files)| (slot.clone(), (files.len(), files.values().sum()))).collect()
     }
 
-    /// Returns the files of a slot; `None` if it has none.
+    /// Returns the files of a slot; `None` if the slot is empty.
     ///
-    /// A dropped directory is the only entry of its slot, and keeps its name.
+    /// If a dropped directory is the only entry of the slot, it keeps its name.
     pub(crate) fn dropped(&self, slot: &str) -> Option<Dropped> {
         let contents = self.contents.lock();
         let files = contents.slots.get(slot)?;
@@ -306,7 +306,7 @@ impl Draft {
         })
     }
 
-    /// Keeps the files from changing until the result is dropped.
+    /// Prevents changes of the files until the returned lock is dropped.
     pub(crate) fn lock(self: &Arc<Self>) -> Result<Lock, Problem> {
         let mut contents = self.contents.lock();
         if std::mem::replace(&mut contents.is_locked, true) {
@@ -320,12 +320,12 @@ impl Draft {
         self.contents.lock().progress = Some(progress);
     }
 
-    /// Returns the progress of staging; `None` if nothing is staged.
+    /// Returns the progress of staging; `None` if no files are being staged.
     pub(crate) fn progress(&self) -> Option<Progress> {
         self.contents.lock().progress.clone()
     }
 
-    /// Returns the directory of a slot. Its name is that of single files in OBS.
+    /// Returns the directory of a slot, whose name is also used in OBS for single files.
     fn slot_directory(&self, slot: &str) -> PathBuf {
         let name = if slot == CODE { CODE } else { "data" };
         self.directory.path().join(FILES).join(slot).join(name)
@@ -337,7 +337,7 @@ impl Draft {
     }
 }
 
-/// Keeps the files of a draft from changing.
+/// Lock that prevents changes of the files of a draft.
 pub(crate) struct Lock(Arc<Draft>);
 
 impl Drop for Lock {
@@ -348,7 +348,7 @@ impl Drop for Lock {
     }
 }
 
-/// Bytes of a file that is being received.
+/// Reserved bytes of a file that is being received.
 struct Reserved<'a> {
     draft: &'a Draft,
     bytes: u64,
@@ -390,7 +390,7 @@ fn locked() -> Problem {
     .with_advice("wait until the job is created")
 }
 
-/// A name that is both that of a file and that of a directory is an error of the user.
+/// Reports a name that is both a file and a directory as an error of the user.
 fn conflicting(path: &str, error: &io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::NotADirectory

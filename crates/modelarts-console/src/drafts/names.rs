@@ -1,13 +1,13 @@
-//! Rules on the names of places and of files.
+//! Rules on the names of slots and files.
 
 use std::path::{Component, Path};
 
 use crate::problem::Problem;
 
 pub(crate) const CODE: &str = "code";
-/// Prefix of the slots of inputs, before the number of the row.
+/// Prefix of the slot names of inputs, before the number of the row.
 pub(crate) const INPUTS: &str = "inputs-";
-/// Maximum length of a name, of a path, and maximum number of levels of a path.
+/// Maximum length of a name and of a path in bytes, and maximum number of levels of a path.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 900;
 const MAX_LEVELS: usize = 33;
@@ -23,7 +23,7 @@ pub(super) fn check_slot(slot: &str) -> Result<(), Problem> {
     }
 }
 
-/// Rejects paths that leave the slot, and those that OBS or a file system does not take.
+/// Returns an error if a path leaves the slot, or if OBS or a file system rejects it.
 pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     let wrong = |rule: &str| {
         let shown: String = path.chars().take(80).collect();
@@ -37,7 +37,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Problem> {
         return wrong("must have no backslash and no control character");
     }
     let steps = || path.split('/');
-    // A path with a drive is not relative on Windows.
+    // On Windows, a path with a drive is not relative.
     let is_inside = Path::new(path).components().all(|step| matches!(step, Component::Normal(_)));
     if !is_inside || steps().any(|step| matches!(step, "" | ".")) {
         return wrong("must be a path in the directory, without empty parts, . and ..");

@@ -1,21 +1,21 @@
-//! Rules of faults: the kinds, the form, and the rules that remain.
+//! Fault rules: their kinds, the form for a new rule, and the active rules.
 
 use serde_json::{Map, Value, json};
 
 use crate::access::visitor::Fields;
 
-/// Number of responses of a rule without a limit.
+/// Number of responses to which a rule without a limit applies.
 const NO_LIMIT: u64 = u32::MAX as u64;
 
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// Effect on the response.
+    /// Description of the effect on the response.
     pub(crate) label: &'static str,
-    /// Members of the rule: those of [`MEMBERS`] that the kind has.
+    /// Names of the members of [`MEMBERS`] that rules of this kind have.
     members: &'static [&'static str],
 }
 
-/// Kinds of faults. The emulator executes the operation unless the label excludes it.
+/// Kinds of faults. The emulator executes the operation unless the label states otherwise.
 pub(crate) const KINDS: [Kind; 13] = [
     kind(
         "status",
@@ -40,16 +40,16 @@ const fn kind(name: &'static str, label: &'static str, members: &'static [&'stat
     Kind { name, label, members }
 }
 
-/// A member of a rule that only some kinds have.
+/// A member of fault rules that only some kinds have.
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
     pub(crate) is_number: bool,
-    /// A rule of a kind with this member needs it. `status` has a default in some kinds.
+    /// `true` if every rule of a kind with this member must set it; `status` may have a default.
     is_required: bool,
 }
 
-/// Members of rules, in the order of the form.
+/// Members of fault rules, in the order of the form.
 pub(crate) const MEMBERS: [Member; 7] = [
     Member::number("status", "Status, 200 to 599", false),
     Member::number("retry_after", "Retry-After, seconds", false),
@@ -76,7 +76,7 @@ impl Member {
     }
 }
 
-/// Returns the rule of the form. An error is a sentence about the field.
+/// Returns the fault rule that a form describes. An error is a sentence about the field.
 pub(crate) fn parse(fields: &Fields) -> Result<Value, String> {
     let name = fields.get("fault").unwrap_or_default();
     let kind = KINDS.iter().find(|kind| kind.name == name);
@@ -119,11 +119,11 @@ fn number(label: &str, text: &str) -> Result<Value, String> {
     })
 }
 
-/// A rule that remains.
+/// View of an active fault rule.
 pub(crate) struct RuleRow {
     pub(crate) operation: String,
     pub(crate) fault: String,
-    /// Values of the members of the kind.
+    /// Values of the members that the kind has.
     pub(crate) settings: String,
     pub(crate) times: String,
 }

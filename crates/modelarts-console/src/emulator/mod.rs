@@ -28,10 +28,10 @@ const PAGE: &str = "/emulator";
 /// Maximum time by which a request moves the clock (ten years), as in the emulator.
 const MAX_ADVANCE: f64 = 315_360_000.0;
 const MAX_REQUESTS: usize = 50;
-/// Beginnings of the names of operations of OBS that change nothing.
+/// Prefixes of the names of OBS operations that change nothing.
 const OBS_READS: [&str; 3] = ["obs.Get", "obs.Head", "obs.List"];
 
-/// Units of a step of the clock, in seconds.
+/// Units for a step of the clock, and their lengths in seconds.
 const UNITS: [(&str, f64); 4] =
     [("seconds", 1.0), ("minutes", 60.0), ("hours", 3_600.0), ("days", 86_400.0)];
 
@@ -45,9 +45,9 @@ struct DrawerPage {
     rules: Vec<RuleRow>,
     kinds: &'static [Kind],
     members: &'static [Member],
-    /// Values of the form of faults.
+    /// Submitted values of the form for a fault rule.
     form: Fields,
-    /// Section and reason of a change that was not made.
+    /// Section in which a change was rejected, and the reason.
     problem: Option<(&'static str, String)>,
     operations: Vec<String>,
     filter: RequestFilter,
@@ -56,12 +56,12 @@ struct DrawerPage {
 }
 
 impl DrawerPage {
-    /// Returns the value of a field of the form of faults.
+    /// Returns the value of a field of the form for a fault rule.
     fn value(&self, name: &str) -> &str {
         self.form.get(name).unwrap_or_default()
     }
 
-    /// Returns the reason of a change that was not made in a section.
+    /// Returns the reason why a change in this section was rejected.
     fn problem_in(&self, section: &str) -> Option<&str> {
         let problem = self.problem.as_ref().filter(|(known, _)| *known == section);
         problem.map(|(_, reason)| reason.as_str())
@@ -69,9 +69,9 @@ impl DrawerPage {
 }
 
 struct RequestFilter {
-    /// Name of the operation; empty for all.
+    /// Name of the operation; empty for all operations.
     operation: String,
-    /// Requests that change something.
+    /// `true` if only requests that change something are shown.
     changes: bool,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn routes() -> Router<State> {
         .route("/emulator/reset", post(reset))
 }
 
-/// Returns the control routes; an error for a real service.
+/// Returns the control routes. Returns an error if the service is not an emulator.
 fn administration(state: &State) -> Result<&Administration, Problem> {
     state
         .emulator
@@ -169,8 +169,8 @@ async fn add_fault(request: UserRequest) -> Result<Response, Problem> {
     change(request, "faults", rule).await
 }
 
-/// Sends the body of a change to the control route with the name of its section. If it was not
-/// made, shows the page again with the reason, and with the values of the form.
+/// Sends the body of a change to the control route of its section. If the change is rejected,
+/// renders the page again with the reason and the submitted values.
 async fn change(
     UserRequest { state, visitor, fields }: UserRequest,
     section: &'static str,
@@ -190,7 +190,7 @@ async fn change(
     Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response())
 }
 
-/// Returns the step of the form of the clock.
+/// Returns the duration of a clock step from the form.
 fn step(fields: &Fields) -> Result<Duration, String> {
     let unit = fields.get("unit").unwrap_or("seconds");
     let unit = UNITS.iter().find(|(name, _)| *name == unit);

@@ -1,4 +1,4 @@
-//! Changes of a job: stop, deletion, description.
+//! Actions on a job: stop, deletion, change of the description.
 
 use askama::Template;
 use axum::{
@@ -16,7 +16,7 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Question before a change, for browsers without scripts.
+/// Confirmation page of an action, for browsers without scripts.
 #[derive(Template)]
 #[template(path = "job/confirm.html")]
 struct ConfirmPage {
@@ -66,7 +66,7 @@ async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<
 async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
     let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
-    // Browsers send the end of a line as two characters.
+    // Browsers send a line break as two characters.
     let text = fields.get("description").unwrap_or_default();
     job.set_description(text.replace("\r\n", "\n").trim()).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))

@@ -15,20 +15,20 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Maximum number of rows of a page. A job has some tens of events.
+/// Maximum number of rows per page. A job usually has some tens of events.
 const MAX_ROWS: usize = 2_000;
 
 pub(crate) fn routes() -> Router<State> {
     Router::new().route("/jobs/{id}/events", get(show))
 }
 
-/// Conditions on events, from the fields of an address. All of them must hold.
+/// Conditions on events, from the fields of a query. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EventFilter {
     level: Option<String>,
     source: Option<String>,
     kind: Option<String>,
-    /// Part of the message, in lower case.
+    /// Text that the message must contain, in lower case.
     text: Option<String>,
 }
 
@@ -58,16 +58,16 @@ impl EventFilter {
 struct EventRow {
     /// Number of the event in the order of arrival.
     number: usize,
-    /// Time for sorting, in milliseconds.
+    /// Time by which events are sorted, in milliseconds.
     millis: i64,
-    /// Time, RFC 3339, or as the service returns it.
+    /// Time in the format of RFC 3339, or as the service returns it.
     time: String,
     level: String,
-    /// Class of the style sheet, and symbol of the level.
+    /// Style class of the level, and its symbol.
     style: &'static str,
     symbol: &'static str,
     source: String,
-    /// Name of the kind, such as `task_finished`.
+    /// Name of the event kind, such as `task_finished`.
     kind: String,
     message: String,
 }
@@ -103,7 +103,7 @@ fn kind_name(event: &Event) -> String {
     kind["kind"].as_str().unwrap_or("other").to_owned()
 }
 
-/// Returns the name of a kind as words, such as `Task finished`.
+/// Returns the name of a kind as a label, such as `Task finished`.
 fn label(kind: &str) -> String {
     let mut words = kind.replace('_', " ");
     if let Some(first) = words.get_mut(..1) {
@@ -118,7 +118,7 @@ struct EventRows<'a> {
     rows: &'a [EventRow],
 }
 
-/// Renders the rows of new events that match; `first` is the number of the first of them.
+/// Renders the rows of new events that match. `first` is the number of the first new event.
 pub(crate) fn render_rows(
     filter: &EventFilter,
     first: usize,
@@ -147,7 +147,7 @@ struct Choice {
     is_selected: bool,
 }
 
-/// Returns the choices of a filter: the values that occur, and the selected one.
+/// Returns the choices of a filter: all values that occur, and the selected value.
 fn choices(
     all: &[EventRow],
     selected: Option<&str>,
@@ -176,7 +176,7 @@ struct EventsPage {
     levels: Vec<Choice>,
     sources: Vec<Choice>,
     kinds: Vec<Choice>,
-    /// Search of messages, as it was entered.
+    /// Text of the search, as entered.
     text: String,
     /// Rendered rows, oldest first.
     rows: String,
@@ -184,7 +184,7 @@ struct EventsPage {
     /// Number of matching events that are not shown.
     omitted: usize,
     total: usize,
-    /// `true` if the page follows the events.
+    /// `true` if the page is updated with new events.
     is_live: bool,
     position: String,
     problem: Option<String>,

@@ -1,4 +1,4 @@
-//! `FollowedJob` and `Position`: the followed job of a page, and the part of it that a page has.
+//! `FollowedJob` and `Position`: the job that a page follows, and the part of it that the page has.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use crate::{
     site::{State, absent},
 };
 
-/// The job of a page, with its poller.
+/// The job that a page follows.
 pub(crate) struct FollowedJob {
-    /// Keeps the poller.
+    /// Viewer that keeps the poller running.
     #[expect(dead_code, reason = "the job is followed while it exists")]
     watch: Viewer<JobWatch>,
     pub(crate) state: JobState,
@@ -24,7 +24,7 @@ pub(crate) struct FollowedJob {
 }
 
 impl FollowedJob {
-    /// Follows the job with the id of an address, and waits for the first poll. The status of the
+    /// Follows the job with an id from an address, and waits for the first poll. The status of the
     /// problem is 404 if the job does not exist or the id is malformed.
     pub(crate) async fn follow(state: &State, id: &str) -> Result<Self, Problem> {
         let watch = state.watches.job(&state.handle(id)?);
@@ -37,14 +37,14 @@ impl FollowedJob {
     }
 }
 
-/// Position in the stream of a job.
+/// Position of a page in the stream of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Series of events, and number of changes of the job and of events in it.
+    /// Number of the event series, with the number of job changes and of events in the series.
     pub(crate) epoch: u64,
     pub(crate) head: u64,
     pub(crate) events: usize,
-    /// Series of lines, and number of lines in it.
+    /// Number of the line series, with the number of lines in the series.
     pub(crate) log_epoch: u64,
     pub(crate) lines: u64,
 }
@@ -61,7 +61,7 @@ impl Position {
         }
     }
 
-    /// Reads a position back. `None` for any other text.
+    /// Parses a position. `None` if the text is not a position.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let position = Self {

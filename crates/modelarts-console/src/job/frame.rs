@@ -1,4 +1,4 @@
-//! `JobFrame`: common parts of the tabs of a job.
+//! `JobFrame`: parts that all tabs of a job share.
 
 use askama::Template;
 use modelarts_ext::Job;
@@ -36,7 +36,7 @@ impl Tab {
         }
     }
 
-    /// Returns the end of the address of the tab, after `/jobs/{id}`.
+    /// Returns the suffix of the tab's address, after `/jobs/{id}`.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Overview => "",
@@ -56,7 +56,7 @@ impl Tab {
     }
 }
 
-/// Values that `job/layout.html` needs: the header of a job and its tabs.
+/// Values for the template `job/layout.html`: the header of a job and its tabs.
 pub(crate) struct JobFrame {
     pub(crate) id: String,
     pub(crate) tab: Tab,
@@ -73,7 +73,7 @@ impl JobFrame {
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
         let title = format!("{} · {}", tab.title(), display::name(job));
-        // Rendering the summary compares the clocks, and the layout has the result.
+        // Rendering the summary compares the clocks, so the layout is created afterwards.
         let frame = Self {
             id: job.id().to_owned(),
             tab,
@@ -90,10 +90,10 @@ struct Head {
     id: String,
     name: String,
     phase: String,
-    /// Class of the style sheet, and symbol of the phase.
+    /// Style class of the phase, and its symbol.
     style: &'static str,
     symbol: &'static str,
-    /// Detailed phase, if it differs from the phase.
+    /// Detailed phase; `None` if it equals the phase.
     detail: Option<String>,
     /// Time of the creation, RFC 3339.
     created: String,
@@ -103,8 +103,8 @@ struct Head {
     is_read_only: bool,
 }
 
-/// Renders the header of a job, which is the content of the element `job-head`. It makes no call,
-/// so streams may render it for each change.
+/// Renders the header of a job, which is the content of the element `job-head`. Sends no request,
+/// so streams can render the header for each change.
 pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
     let phase = job.phase();
     let (style, symbol) = display::phase_style(&phase);
@@ -125,7 +125,7 @@ pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result
     })
 }
 
-/// Reads the job with the id of an address for a script of an open page. All open pages of a job
+/// Reads the job with an id from an address, for a script of an open page. All open pages of a job
 /// share the response until the poller of the job finds a change.
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;

@@ -1,8 +1,8 @@
 //! Page of one job.
 //!
-//! `frame` has what the tabs of a job share: `load`, the header, and the time line with
-//! the diagnosis (`summary`). Each tab is a file with its own routes below `/jobs/{id}`. `actions`
-//! has the changes, and `stream` sends what the poller of the job (`followed`) finds.
+//! `frame` contains the parts that all tabs share: the loaded job, the header, and the time line
+//! with the diagnosis (`summary`). Each tab is a file with its routes below `/jobs/{id}`. `actions`
+//! contains the actions, and `stream` sends the changes that the poller (`followed`) finds.
 
 mod actions;
 mod events;

@@ -1,4 +1,4 @@
-//! Request of a job: the body that creates it again, as a command and as programs.
+//! Tab with the request that creates the job again, as a body, a command and programs.
 
 use askama::Template;
 use axum::{Router, extract::Path, routing::get};
@@ -18,7 +18,7 @@ struct RequestPage {
     layout: Layout,
     frame: JobFrame,
     secrets: Secrets,
-    /// Identifier, title and text of each form.
+    /// Identifier, title and text of each form of the request.
     forms: [(&'static str, &'static str, String); 4],
 }
 

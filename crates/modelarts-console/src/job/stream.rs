@@ -2,16 +2,16 @@
 //!
 //! | event | data |
 //! |---|---|
-//! | `reset` | none: rows that the page has are no longer valid; all rows follow |
+//! | `reset` | none: the rows of the page are no longer valid, and all rows follow |
 //! | `head` | HTML of the header of the job |
 //! | `events` | HTML of rows of the table of events |
-//! | `log` | JSON: number of lines of each task and of all of them, and whether more follow |
+//! | `log` | JSON: number of lines of each task and in total, and if more lines follow |
 //! | `interrupted`, `resumed` | reason as text; none |
 //! | `vanished` | none: the job was deleted |
 //! | `end` | none: the job has ended, and everything was read |
 //!
-//! The id of each event is a [`Position`]. A page that connects again with it receives what is
-//! later. After a position in the stream of another run of the server, `reset` comes first.
+//! The id of each event is a [`Position`]. A page that reconnects with a position receives only
+//! later events. After a position of another run of the server, `reset` is sent first.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -43,7 +43,7 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Pause after which a browser connects again.
+/// Pause before a browser reconnects.
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(crate) fn routes() -> Router<State> {
@@ -102,7 +102,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// Begins to look for later changes.
+    /// Marks the current states as seen.
     fn mark(&mut self) {
         self.job.mark_unchanged();
         if let Some(log) = &mut self.log {
@@ -110,7 +110,7 @@ impl Changes {
         }
     }
 
-    /// Waits for a change. Returns `false` when the stream must end.
+    /// Waits for a change. Returns `false` if the stream must end.
     async fn wait(&mut self) -> bool {
         let log = async {
             match &mut self.log {
@@ -129,30 +129,30 @@ impl Changes {
 struct PageStream {
     state: State,
     visitor: Visitor,
-    /// Tab of the page that is open.
+    /// Tab that the page shows.
     tab: Tab,
     filter: EventFilter,
     job: Viewer<JobWatch>,
     log: Option<Viewer<LogWatch>>,
-    /// Position of the page; `None` if the page has no rows, or rows of an unknown position.
+    /// Position of the page; `None` if the page has no rows, or if its position is unknown.
     position: Option<Position>,
     shown: Shown,
 }
 
-/// States that the page shows.
+/// States that the page already shows.
 #[derive(Default)]
 struct Shown {
-    /// Message of the interruption.
+    /// Message about the interruption.
     problem: Option<String>,
     is_vanished: bool,
     has_ended: bool,
-    /// End of the log in the last message about it: `true` if it had ended; `None` before the
-    /// first.
+    /// State in the last message about the log: `true` if the log had ended; `None` before the
+    /// first message.
     log_has_ended: Option<bool>,
 }
 
 impl PageStream {
-    /// Returns the messages that bring the page to the current state.
+    /// Returns the messages that update the page to the current state.
     fn messages(&mut self) -> VecDeque<Message> {
         let job = self.job.state();
         let log = self.log.as_ref().map(|log| log.state());
@@ -200,7 +200,7 @@ impl PageStream {
         messages.map(|message| message.id(&id)).collect()
     }
 
-    /// Adds the messages about the connection and about the end of the job.
+    /// Adds the messages about interruptions and about the end of the job.
     fn add_states(&mut self, job: &JobState, log: Option<&LogState>, messages: &mut Vec<Message>) {
         let log_problem = log.and_then(|log| log.problem.as_ref());
         let problem = job.interruption.as_ref().or(log_problem);

@@ -1,4 +1,4 @@
-//! Stop and deletion of several jobs, with a confirmation before.
+//! Stop and deletion of several jobs, after a confirmation.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ use crate::{
 const MAX_JOBS: usize = 100;
 const CONCURRENT: usize = 4;
 
-/// Reads the field `action`.
+/// Reads the action from the field `action`.
 fn action_of(fields: &Fields) -> Result<Action, Problem> {
     let actions = [Action::Stop, Action::Delete];
     let name = fields.get("action").unwrap_or_default();
@@ -33,7 +33,7 @@ fn action_of(fields: &Fields) -> Result<Action, Problem> {
     found.ok_or_else(|| Problem::invalid(format!("action must be stop or delete, and is {name:?}")))
 }
 
-/// Changes a job. Returns the effect as a verb for messages.
+/// Performs an action on a job. Returns the effect as a verb for messages.
 async fn run(action: Action, job: &JobHandle) -> Result<&'static str, Error> {
     match action {
         Action::Stop => stop(job).await,
@@ -44,7 +44,7 @@ async fn run(action: Action, job: &JobHandle) -> Result<&'static str, Error> {
     }
 }
 
-/// Stops a job. A job that has ended, even meanwhile, is no error.
+/// Stops a job. A job that has ended, even in the meantime, is not an error.
 async fn stop(job: &JobHandle) -> Result<&'static str, Error> {
     let rejection = match job.terminate().await {
         Ok(_) => return Ok("is being stopped"),
@@ -58,7 +58,7 @@ async fn stop(job: &JobHandle) -> Result<&'static str, Error> {
     }
 }
 
-/// Returns the jobs of the fields `id`, without calls.
+/// Returns the handles of the jobs in the fields `id`, without duplicates. Sends no request.
 fn jobs(state: &State, fields: &Fields) -> Result<Vec<JobHandle>, Problem> {
     let mut known = HashSet::new();
     let ids: Vec<&str> = fields.all("id").filter(|id| known.insert(*id)).collect();
@@ -76,19 +76,19 @@ fn jobs(state: &State, fields: &Fields) -> Result<Vec<JobHandle>, Problem> {
     Ok(jobs.collect::<Result<_, Error>>()?)
 }
 
-/// Returns the address of the list from which the request comes. Only an address of the list can
-/// result, because it is made from the search and the page.
+/// Returns the address of the list from which the request comes. The address is built from the
+/// search and the page, so it is always an address of the list.
 fn list_address(fields: &Fields) -> String {
     Query::parse(fields).unwrap_or_default().address()
 }
 
-/// A job in the confirmation.
+/// A job on the confirmation page.
 struct Candidate {
     id: String,
     name: String,
-    /// Class of the style sheet, symbol and phase; `None` for a job that cannot be read.
+    /// Style class, symbol and name of the phase; `None` if the job cannot be read.
     phase: Option<(&'static str, &'static str, String)>,
-    /// Reason why the job will not change.
+    /// Reason why the action will not change the job.
     note: String,
 }
 
@@ -117,13 +117,13 @@ pub(super) struct ConfirmPage {
     layout: Layout,
     action: Action,
     jobs: Vec<Candidate>,
-    /// Search and page of the list.
+    /// Search and page number of the list.
     search: String,
     page: String,
     back: String,
 }
 
-/// Page that confirms a change, for browsers without scripts.
+/// Renders the confirmation page of an action, for browsers without scripts.
 pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let action = action_of(&fields)?;
@@ -145,7 +145,7 @@ pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, P
 #[derive(Serialize)]
 struct Outcome {
     id: String,
-    /// Effect on the job; `None` if the change failed.
+    /// Effect on the job; `None` if the action failed.
     result: Option<&'static str>,
     error: Option<Problem>,
 }
@@ -159,8 +159,8 @@ struct ResultsPage {
     back: String,
 }
 
-/// Changes all jobs of the fields `id`, also after failures. A form returns to the list if there
-/// were none.
+/// Performs the action on all jobs of the fields `id`, and continues after failures. If no action
+/// fails, a form redirects to the list.
 pub(super) async fn change(
     headers: HeaderMap,
     UserRequest { state, visitor, fields }: UserRequest,

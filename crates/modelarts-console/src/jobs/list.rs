@@ -1,4 +1,4 @@
-//! Page with a list of jobs, and the addresses of the newest job.
+//! Page with a list of jobs, and redirects to the newest job.
 
 use askama::Template;
 use axum::{
@@ -23,23 +23,23 @@ use crate::{
 #[template(path = "jobs/list.html")]
 pub(crate) struct ListPage {
     layout: Layout,
-    /// Text of the search, as it was entered.
+    /// Text of the search, as entered.
     search: String,
-    /// Text of the search, as addresses have it, and the page.
+    /// Text of the search, as in addresses, and the page number.
     canonical: String,
     page: u64,
     search_problem: Option<String>,
     /// Reason why the service did not return the list.
     problem: Option<Problem>,
     view: ListView,
-    /// Sentence for a list without jobs.
+    /// Sentence that is shown if the list is empty.
     empty: String,
-    /// `true` if a link to the form belongs to it.
+    /// `true` if the sentence is followed by a link to the form.
     can_create: bool,
-    /// Address of the stream of changes; `None` for a search that cannot be used.
+    /// Address of the stream of changes; `None` if the search is invalid.
     stream: Option<String>,
     address: String,
-    /// Seconds by which the clock of the service is ahead.
+    /// Number of seconds by which the clock of the service is ahead of that of this machine.
     ahead: i64,
 }
 
@@ -103,13 +103,13 @@ pub(super) async fn latest(
     redirect(&state, "", query).await
 }
 
-/// Redirects the addresses below `/jobs/@latest`, such as that of its logs.
+/// Redirects addresses below `/jobs/@latest`, such as that of the logs, to the newest job.
 pub(super) async fn below_latest(
     Shared(state): Shared<State>,
     Path(rest): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Redirect, Problem> {
-    // Bytes that an address must encode were decoded.
+    // The path was percent-decoded, and must be encoded again.
     let rest = rest.split('/').map(|segment| {
         let segment = segment.as_bytes();
         percent_encoding::percent_encode(segment, percent_encoding::NON_ALPHANUMERIC).to_string()

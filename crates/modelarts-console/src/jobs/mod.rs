@@ -1,6 +1,6 @@
 //! Page with the list of jobs.
 
-// `search` has the conditions, `query` reads a page of a search, and `view` renders its parts,
+// `search` defines the conditions, `query` reads a page of a search, and `view` renders its parts,
 // which `list` shows as a page and `stream` sends when they change.
 
 mod bulk;

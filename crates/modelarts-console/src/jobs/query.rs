@@ -13,27 +13,27 @@ use crate::{
     site::State,
 };
 
-/// Number of jobs on a page, the maximum of the service.
+/// Number of jobs per page, which is the maximum of the service.
 pub(crate) const PAGE_SIZE: u32 = 50;
-/// Maximum time for the service to return a list, including repeated requests.
+/// Maximum time for the service to return a list, including retries.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A page of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
     pub(crate) search: Search,
-    /// Number of the page, from 1 on.
+    /// Number of the page, from 1.
     pub(crate) page: u64,
 }
 
 pub(crate) struct Listing {
     pub(crate) jobs: Vec<Job>,
-    /// Number of the jobs of the search; `None` if the service does not state it.
+    /// Total number of jobs that match the search; `None` if the service does not state it.
     pub(crate) total: Option<u64>,
 }
 
-/// Number of the jobs in each of [`PHASES`] that meet the other conditions of a search; `None` if
-/// the service does not state it.
+/// Number of jobs in each of [`PHASES`] that meet the other conditions of a search; `None` if the
+/// service does not state the number.
 pub(crate) type Counts = Vec<Option<u64>>;
 
 impl Default for Query {
@@ -43,7 +43,7 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Reads the fields `search` and `page`. The error names the part and the rule.
+    /// Parses the fields `search` and `page`. The error contains the wrong part and the rule.
     pub(crate) fn parse(fields: &Fields) -> Result<Self, String> {
         let search = fields.get("search").unwrap_or_default();
         let search = Search::parse(search, SystemTime::now())?;
@@ -59,7 +59,7 @@ impl Query {
         address("/jobs", self, None)
     }
 
-    /// Returns the address of the stream of changes after this position.
+    /// Returns the address of the stream of changes after the position `last`.
     pub(crate) fn stream_address(&self, last: Option<&str>) -> String {
         address("/jobs/stream", self, last)
     }
@@ -70,13 +70,13 @@ impl Query {
         Ok(Listing { jobs, total })
     }
 
-    /// Reads the numbers of jobs in the phases.
+    /// Reads the number of jobs in each phase.
     pub(crate) async fn count(&self, state: &State) -> Result<Counts, Problem> {
         let counts = PHASES.iter().map(|phase| count(state, &self.search, phase));
         join_all(counts).await.into_iter().collect()
     }
 
-    /// Adds advice to the rejection of a condition that few services support.
+    /// Adds advice to a problem if the search has a condition that few services support.
     fn explain(&self, problem: Problem) -> Problem {
         match self.search.has(Key::User) && problem.code.is_some() {
             true => problem.with_advice(
@@ -88,7 +88,7 @@ impl Query {
     }
 }
 
-/// Returns an address with the search and the page, which are omitted if they are the default.
+/// Returns an address with the search and the page. Default values are omitted.
 fn address(path: &str, Query { search, page }: &Query, last: Option<&str>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     if !search.is_empty() {
@@ -106,7 +106,7 @@ fn address(path: &str, Query { search, page }: &Query, last: Option<&str>) -> St
     }
 }
 
-/// Reads a page of a search, and the number of its jobs.
+/// Reads a page of a search, and the total number of matching jobs.
 pub(crate) async fn read(
     state: &State,
     search: &Search,
@@ -124,21 +124,21 @@ pub(crate) async fn read(
     Ok((page.items, page.matching))
 }
 
-/// Returns the user of the credentials, which is looked up once.
+/// Returns the user of the credentials. The first call looks up the user.
 async fn current_user(state: &State) -> Result<&CurrentUser, Error> {
     let client = state.client.with_timeout(TIMEOUT);
     let user = state.cached.user.get_or_try_init(|| client.current_user());
     user.await
 }
 
-/// Reads the number of jobs in a phase. A page has one job, because the number is all that counts.
+/// Reads the number of jobs in a phase. The page size is 1, because only the number is needed.
 async fn count(state: &State, search: &Search, phase: &Phase) -> Result<Option<u64>, Problem> {
     let search = search.with_only(phase);
     let (jobs, total) = read(state, &search, 1, 0).await?;
     if total.is_some() || jobs.is_empty() {
         return Ok(total);
     }
-    // The number 1 may be that of the jobs on the page.
+    // A total of 1 may be the number of jobs on the page, so the second page is read.
     let (second, _) = read(state, &search, 1, 1).await?;
     Ok(second.is_empty().then_some(1))
 }

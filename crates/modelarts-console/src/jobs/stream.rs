@@ -1,8 +1,8 @@
 //! Stream of the changes of a list, as server-sent events.
 //!
-//! `rows` and `counts` have the HTML of these parts of the page, `interrupted` the reason why the
-//! service does not return the list, and `resumed` is sent when it does again. Each event has the
-//! whole part, so a page that connects again misses nothing, and its position only saves events.
+//! `rows` and `counts` contain the HTML of these parts of the page. `interrupted` contains the
+//! reason why the service does not return the list, and `resumed` ends the interruption. Each event
+//! has a whole part, so a page that reconnects misses nothing; its position only saves events.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,10 +28,10 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Maximum age of the numbers of jobs while no phase in the rows changes.
+/// Maximum age of the numbers of jobs while the phases in the rows do not change.
 const COUNTS_AGE: Duration = Duration::from_secs(30);
 
-/// The versions of the parts that a page has.
+/// Versions of the parts that were sent to a page.
 #[derive(Default)]
 struct Sent {
     rows: u64,
@@ -58,10 +58,10 @@ pub(super) async fn stream(headers: HeaderMap, request: UserRequest) -> Result<R
     Ok(send_events(events))
 }
 
-/// A page that shows a list: its hold on the poller, the states, and what it has.
+/// A page with a list: its viewer of the poller, the receiver of states, and the sent versions.
 type Page = (Viewer<ListWatch>, watch::Receiver<Option<ListState>>, Sent);
 
-/// Returns the events of the next change.
+/// Waits for the next change, and returns its events. `None` if the poller has ended.
 async fn changes((viewer, mut receiver, mut sent): Page) -> Option<(Vec<Event>, Page)> {
     loop {
         receiver.changed().await.ok()?;
@@ -76,14 +76,14 @@ async fn changes((viewer, mut receiver, mut sent): Page) -> Option<(Vec<Event>, 
 }
 
 impl Sent {
-    /// Reads a position; one that cannot be read counts as none.
+    /// Parses a position. An invalid text counts as no position.
     fn at(text: &str) -> Self {
         let (rows, counts) = text.split_once('.').unwrap_or_default();
         let [rows, counts] = [rows, counts].map(|hex| u64::from_str_radix(hex, 16).unwrap_or(0));
         Self { rows, counts, interruption: None }
     }
 
-    /// Returns the events that bring a page to this state.
+    /// Returns the events that update a page to this state.
     fn events(&mut self, state: &ListState) -> Vec<Event> {
         let mut events = Vec::new();
         if let Some(ListParts { rows, counts }) = &state.parts {
@@ -129,8 +129,8 @@ async fn poll(state: State, query: Query, watch: Arc<ListWatch>) {
     }
 }
 
-/// Returns the state after the service did not return the list. A reason remains while the cause is
-/// the same: the message has the id of the request, and a page should not report each one.
+/// Returns the state after the service failed to return the list. The reason stays while the cause
+/// is the same: the message has a request id, and a page should not report every request.
 fn interrupted(known: ListState, problem: &Problem) -> ListState {
     let cause = (problem.status, problem.code.clone());
     let same = known.interruption.filter(|known| known.cause == cause);
@@ -138,11 +138,11 @@ fn interrupted(known: ListState, problem: &Problem) -> ListState {
     ListState { interruption: Some(interruption), ..known }
 }
 
-/// Numbers that a poller has read.
+/// Poller of a list, with the numbers of jobs that it has read.
 struct Poller {
     counts: Option<Counts>,
     counted: Instant,
-    /// Ids and phases of the rows for which the jobs were counted.
+    /// Ids and phases of the rows at the time of the last count.
     phases: Vec<(String, Phase)>,
 }
 
@@ -152,8 +152,8 @@ impl Poller {
         let listing = query.read(state).await?;
         let view = |counts| ListView::new(state, query, Some(&listing), counts);
         let rows = view(None).rows_part()?;
-        // Eight requests count the jobs, so they are sent only if a number may have changed. Other
-        // values of the rows, such as running times, change with each poll.
+        // Counting the jobs takes eight requests, so they are counted only if a number may have
+        // changed. Other values of the rows, such as running times, change with each poll.
         let jobs = listing.jobs.iter();
         let phases: Vec<_> = jobs.map(|job| (job.id().to_owned(), job.phase())).collect();
         let is_old = self.counts.is_none() || self.counted.elapsed() > COUNTS_AGE;

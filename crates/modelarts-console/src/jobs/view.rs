@@ -1,4 +1,4 @@
-//! `ListView`: a list as the page shows it, with its rows.
+//! `ListView`: view of a job list with its rows.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -24,14 +24,14 @@ use crate::{
 #[derive(Hash)]
 pub(crate) struct JobRow {
     pub(crate) id: String,
-    /// Name, or the id of a job without one.
+    /// Name of the job; the id if the job has no name.
     pub(crate) name: String,
     pub(crate) phase: String,
-    /// Class of the style sheet, and symbol of the phase.
+    /// Style class of the phase, and its symbol.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
     pub(crate) can_stop: bool,
-    /// Reason of the phase, from the facts of the list.
+    /// Reason of the phase, from the facts in the list.
     pub(crate) why: String,
     /// Time of the creation, RFC 3339.
     pub(crate) created: String,
@@ -75,7 +75,7 @@ impl JobRow {
 #[derive(Hash)]
 pub(crate) struct Chip {
     pub(crate) label: String,
-    /// Class of the style sheet, and symbol.
+    /// Style class of the link, and its symbol.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
     pub(crate) count: Option<String>,
@@ -83,10 +83,10 @@ pub(crate) struct Chip {
     pub(crate) is_selected: bool,
 }
 
-/// The phases, and the other pages.
+/// View of the phases and of the links to other pages.
 #[derive(Hash)]
 pub(crate) struct Summary {
-    /// Number of the jobs of the search.
+    /// Total number of jobs that match the search.
     pub(crate) total: Option<String>,
     pub(crate) chips: Vec<Chip>,
     pub(crate) mine: Chip,
@@ -105,7 +105,7 @@ pub(crate) struct Pages {
 }
 
 pub(crate) struct ListView {
-    /// Rows with the ages of the jobs, which change without a change of the job.
+    /// Rows, each with the age of the job, which changes even if the job does not.
     pub(crate) rows: Vec<(JobRow, String)>,
     pub(crate) summary: Summary,
     pub(crate) is_read_only: bool,
@@ -124,7 +124,7 @@ struct SummaryPart<'a> {
 }
 
 impl ListView {
-    /// Creates the view. There is no listing if the service did not return one.
+    /// Creates the view. `listing` is `None` if the service did not return the list.
     pub(crate) fn new(
         state: &State,
         query: &Query,
@@ -145,7 +145,7 @@ impl ListView {
         query.stream_address(Some(&position(self.rows_version(), version(&self.summary))))
     }
 
-    /// Renders the rows. Their version does not depend on their age, which scripts count.
+    /// Renders the rows. Their version does not depend on the ages, which scripts update.
     pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
         Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: self.rows_version() })
     }
@@ -155,7 +155,7 @@ impl ListView {
         version(&rows)
     }
 
-    /// Renders the phases and the links.
+    /// Renders the phases and the links to other pages.
     pub(crate) fn summary_part(&self) -> Result<RenderedPart, Problem> {
         Ok(RenderedPart {
             html: fragment(&SummaryPart { view: self })?,
@@ -212,7 +212,7 @@ impl Summary {
 }
 
 impl Pages {
-    /// Returns the links; `None` for a list of one page.
+    /// Returns the links; `None` if the list has only one page.
     fn new(query: &Query, listing: &Listing) -> Option<Self> {
         let page = query.page;
         let size = u64::from(PAGE_SIZE);
@@ -253,12 +253,12 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns the position in a stream after these versions of its parts.
+/// Returns the position in a stream, from the versions of its parts.
 pub(crate) fn position(rows: u64, summary: u64) -> String {
     format!("{rows:x}.{summary:x}")
 }
 
-/// Returns a number that is equal for equal values of one version of the program.
+/// Returns a hash of a value. Equal values have equal hashes in one version of the program.
 fn version(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! `JobWatch`: the phase and the events of a job, followed.
+//! `JobWatch`: phase and events of a job, followed by one poller.
 
 use std::{collections::HashMap, hash::BuildHasher, mem, sync::Arc, time::Duration};
 
@@ -18,19 +18,19 @@ const CHUNK: usize = 4096;
 pub(crate) struct JobWatch {
     handle: JobHandle,
     state: watch::Sender<JobState>,
-    /// Number of times that each event is in the state.
+    /// Number of occurrences of each event in the state.
     counts: Mutex<HashMap<Event, usize>>,
-    /// Number of feeds that follow the job instead of the polls of this watch.
+    /// Number of feeds that currently replace the polls of this watch.
     leaders: watch::Sender<usize>,
 }
 
-/// A stream of updates of a job that a watch records. Streams of one job may overlap, and each of
-/// them begins with all events.
+/// A stream of job updates that a watch records. Several streams of a job may overlap, and each
+/// stream begins with all events.
 pub(crate) struct Feed<'a> {
     watch: &'a JobWatch,
-    /// Number of times that the stream had each event.
+    /// Number of occurrences of each event in the stream.
     seen: HashMap<Event, usize>,
-    /// Reason why the stream cannot read the job at the moment.
+    /// Reason why the stream currently cannot read the job.
     interruption: Option<Problem>,
     /// `true` if the watch waits for the end of this feed instead of polling.
     is_leading: bool,
@@ -38,17 +38,17 @@ pub(crate) struct Feed<'a> {
 
 #[derive(Clone)]
 pub(crate) struct JobState {
-    /// Number of this series of events, which another watch does not continue.
+    /// Number of this event series, which no other watch continues.
     pub(crate) epoch: u64,
-    /// The job as last read.
+    /// Job as last read.
     pub(crate) job: Option<Job>,
     /// Number of changes of `job`.
     pub(crate) head: u64,
-    /// Events in the order of their arrival. Rows are only appended.
+    /// Events in the order of arrival. Events are only appended.
     pub(crate) events: Arc<Vec<Event>>,
     /// `true` if the job was deleted or never existed.
     pub(crate) is_vanished: bool,
-    /// Reason why the job cannot be read at the moment.
+    /// Reason why the job currently cannot be read.
     pub(crate) interruption: Option<Problem>,
     /// `true` if the job has ended and all its events were read.
     pub(crate) has_ended: bool,
@@ -82,7 +82,7 @@ impl JobWatch {
         }
     }
 
-    /// Returns the state now. It is cheap: events are shared.
+    /// Returns the current state. A copy is cheap, because the events are shared.
     pub(crate) fn state(&self) -> JobState {
         self.state.borrow().clone()
     }
@@ -91,7 +91,7 @@ impl JobWatch {
         self.state.subscribe()
     }
 
-    /// Returns the state after the first poll.
+    /// Waits for the first poll, and returns the state.
     pub(crate) async fn loaded(&self) -> JobState {
         self.wait_for(|state| state.is_loaded).await
     }
@@ -107,13 +107,13 @@ impl JobWatch {
         self.state.send_modify(change);
     }
 
-    /// Returns a feed for another stream of updates of this job. It replaces the polls of this
-    /// watch as soon as it has had all events up to now, so that the job is not polled twice.
+    /// Returns a feed for another stream of updates of this job. Once the stream has had all events
+    /// so far, it replaces the polls of this watch, so that the job is not polled twice.
     pub(crate) fn feed(&self) -> Feed<'_> {
         Feed { watch: self, seen: HashMap::new(), interruption: None, is_leading: false }
     }
 
-    /// Waits until feeds replace the polls, or until none does.
+    /// Waits until a feed replaces the polls, or, if `is_leading` is `false`, until no feed does.
     async fn wait_for_leader(&self, is_leading: bool) {
         let mut leaders = self.leaders.subscribe();
         // The sender is a field of this value, so the wait never fails.
@@ -170,8 +170,8 @@ impl JobWatch {
         End::Ended
     }
 
-    /// Reads a job that has ended or cannot be followed, from time to time. Returns `true` when it
-    /// must be followed again, and `false` when it was deleted.
+    /// Polls a job that has ended or cannot be followed. Returns `true` if the job must be followed
+    /// again, and `false` if it was deleted.
     async fn wait_for_restart(&self, pause: Duration) -> bool {
         loop {
             tokio::time::sleep(pause).await;
@@ -215,12 +215,12 @@ impl JobWatch {
 }
 
 impl Feed<'_> {
-    /// Records updates of a stream that reads more than this watch does.
+    /// Records updates of a stream, which may also contain updates that the watch does not need.
     pub(crate) fn take(&mut self, updates: Vec<JobUpdate>) {
         if updates.is_empty() {
             return;
         }
-        // The events of a round come together, so the first of them come with all others.
+        // All events of one poll arrive together, so the feed now has all existing events.
         let has_events = updates.iter().any(|update| matches!(update, JobUpdate::Event(_)));
         let watch = self.watch;
         watch.change(|state| {
@@ -247,7 +247,7 @@ impl Feed<'_> {
         }
     }
 
-    /// Adds an event, unless another stream added it before.
+    /// Adds an event, unless another stream has already added it.
     fn add(&mut self, event: Event, state: &mut JobState) {
         let seen = self.seen.entry(event.clone()).or_default();
         *seen += 1;
@@ -274,21 +274,21 @@ impl Drop for Feed<'_> {
 }
 
 impl JobState {
-    /// Sets the job as it was read now. A job that the stream of its handle has seen end has the
-    /// details of the end already, so they are not compared.
+    /// Sets the job that was just read. If the stream has seen the job end, the job already has its
+    /// final details, so they are not compared.
     fn set_job(&mut self, job: Job) {
         self.job = Some(job);
         self.head += 1;
     }
 }
 
-/// Returns a random number. Positions in a stream contain it, so that a position in the stream of
-/// another poller or of another run of the server is recognised.
+/// Returns a random number for a series. Positions contain it, so that positions of another poller
+/// or of another run of the server are recognized.
 pub(super) fn random_epoch() -> u64 {
     std::hash::RandomState::new().hash_one(())
 }
 
-/// Returns the pause between two reads of a job that has ended or cannot be followed.
+/// Returns the pause between reads of a job that has ended or cannot be followed.
 pub(super) fn slow(interval: Duration) -> Duration {
     interval * 4
 }

@@ -1,4 +1,4 @@
-//! `ListWatch`: a list of jobs, followed for all pages that show it.
+//! `ListWatch`: a list of jobs that one poller follows for all pages that show it.
 
 use axum::http::StatusCode;
 use tokio::sync::watch;
@@ -6,33 +6,33 @@ use tokio::sync::watch;
 #[derive(Clone, Debug)]
 pub(crate) struct RenderedPart {
     pub(crate) html: String,
-    /// Equal for parts that look the same, also after a restart of the server.
+    /// Version, which is equal for parts with equal contents, even after a restart of the server.
     pub(crate) version: u64,
 }
 
-/// A list of jobs, as its poller read it last.
+/// State of a list of jobs after the last poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListState {
-    /// Parts of the page; `None` if the service has not returned the list yet.
+    /// Rendered parts of the page; `None` if the service has not returned the list yet.
     pub(crate) parts: Option<ListParts>,
-    /// Reason why the service does not return the list now.
+    /// Reason why the service currently does not return the list.
     pub(crate) interruption: Option<Interruption>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct ListParts {
     pub(crate) rows: RenderedPart,
-    /// Phases with the numbers of their jobs, and links to other pages of the list.
+    /// Phases with the numbers of jobs, and links to other pages of the list.
     pub(crate) counts: RenderedPart,
 }
 
 /// Reason why the service does not return a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interruption {
-    /// Status and error code.
+    /// Status and error code of the problem.
     pub(crate) cause: (StatusCode, Option<String>),
     pub(crate) reason: String,
 }
 
-/// States of a list, which its poller sends; `None` before the first one.
+/// Sender of the states of a list; `None` before the first poll.
 pub(crate) type ListWatch = watch::Sender<Option<ListState>>;

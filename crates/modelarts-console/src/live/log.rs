@@ -1,4 +1,4 @@
-//! `LogWatch`: the logs of all tasks of a job, followed into a spool.
+//! `LogWatch`: logs of all tasks of a job, which are written to a spool.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -25,11 +25,11 @@ pub(crate) struct LogWatch {
 
 #[derive(Clone)]
 pub(crate) struct LogState {
-    /// Number of the current series of lines. Another number means that the lines began again.
+    /// Number of the current line series. A new number means that the lines began again.
     pub(crate) epoch: u64,
-    /// The lines; `None` until the first poll.
+    /// Spool with the lines; `None` before the first poll.
     pub(crate) spool: Option<Arc<Spool>>,
-    /// Reason why the logs cannot be read at the moment.
+    /// Reason why the logs currently cannot be read.
     pub(crate) problem: Option<Problem>,
     /// `true` if the job has ended and all lines were read.
     pub(crate) has_ended: bool,
@@ -38,7 +38,7 @@ pub(crate) struct LogState {
 }
 
 impl LogState {
-    /// Returns the number of lines of all tasks.
+    /// Returns the total number of lines of all tasks.
     pub(crate) fn lines(&self) -> u64 {
         self.spool.as_ref().map_or(0, |spool| spool.lines(None))
     }
@@ -75,7 +75,7 @@ impl LogWatch {
         self.state.subscribe()
     }
 
-    /// Returns the state after the first part of the lines was read.
+    /// Waits until the first lines are read, and returns the state.
     pub(crate) async fn loaded(&self) -> LogState {
         let mut changes = self.changes();
         // The sender is a field of this value, so the wait never fails.
@@ -99,7 +99,7 @@ impl LogWatch {
                 state.problem = read.err();
             });
             if is_read {
-                // The job runs again.
+                // Waits until the job runs again.
                 job.wait_for(|state| state.has_ended || state.is_vanished).await;
                 job.wait_for(|state| !state.has_ended || state.is_vanished).await;
             } else {
@@ -112,8 +112,8 @@ impl LogWatch {
         }
     }
 
-    /// Reads the logs from their beginning until the job has ended. The same stream has the phase
-    /// and the events of the job, so `watch` does not poll them meanwhile.
+    /// Reads the logs from the beginning until the job has ended. The stream also has the phase and
+    /// the events of the job, so `watch` does not poll them in the meantime.
     async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Problem> {
         let spool = Spool::create().map_err(|error| storage_problem(&error))?;
         let spool = Arc::new(spool);
@@ -123,7 +123,7 @@ impl LogWatch {
         });
         let updates = self.handle.updates().interval(interval);
         let mut feed = watch.feed();
-        // An interruption ends the wait for the first part, too.
+        // An interruption also ends the wait for the first lines.
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
         while let Some(chunk) = updates.next().await {

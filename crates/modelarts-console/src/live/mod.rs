@@ -1,10 +1,10 @@
-//! Live state of jobs: one poller for each job, for all pages that show it.
+//! Live state of jobs: one poller per job serves all pages that show the job.
 //!
-//! [`Watches::job`] follows the phase and the events of a job, [`Watches::list`] a list of jobs,
-//! and [`Watches::log`] logs, which may be large, so they are read only while a page shows them.
-//! The stream of the logs has the phase and the events too, and replaces the polls of the job.
-//! `pool` ends all of them some time after the last page has left. `spool` keeps the lines of logs
-//! in files of a temporary directory.
+//! [`Watches::job`] follows the phase and the events of a job, and [`Watches::list`] a list of
+//! jobs. [`Watches::log`] follows logs, which may be large, so they are read only while a page
+//! shows them. The stream of the logs also has the phase and the events, and replaces the polls of
+//! the job. `pool` ends each poller some time after its last page was closed. `spool` stores log
+//! lines in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;
@@ -30,7 +30,7 @@ use crate::live::{
 /// Time after which a poller without viewers ends.
 const LINGER: Duration = Duration::from_secs(30);
 
-/// The pollers of the site.
+/// Pollers of the site.
 pub(crate) struct Watches {
     interval: Duration,
     jobs: Pool<JobWatch>,
@@ -62,7 +62,7 @@ impl Watches {
         self.logs.view(job.id(), make, |watch: Arc<LogWatch>| watch.poll(self.job(job), interval))
     }
 
-    /// Follows a list of jobs with the key of its search and page.
+    /// Follows a list of jobs. `key` identifies the search and the page.
     pub(crate) fn list<F>(
         &self,
         key: &str,

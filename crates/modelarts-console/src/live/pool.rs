@@ -5,8 +5,8 @@ use std::{collections::HashMap, ops::Deref, sync::Arc, time::Duration};
 use parking_lot::Mutex;
 use tokio::{sync::watch, task::AbortHandle};
 
-/// Pollers by their keys. All pages that show the same state share one poller. It ends some time
-/// after the last page has left.
+/// Pollers by key. All pages that show the same state share one poller, which ends some time after
+/// the last page was closed.
 pub(crate) struct Pool<W> {
     linger: Duration,
     entries: Arc<Mutex<Entries<W>>>,
@@ -20,7 +20,7 @@ struct Entry<W> {
     viewers: watch::Sender<usize>,
 }
 
-/// A page that shows the state. The poller runs at least until this value is dropped.
+/// Viewer of a state. The poller runs at least until this value is dropped.
 pub(crate) struct Viewer<W>(Arc<Entry<W>>);
 
 impl<W: Send + Sync + 'static> Pool<W> {
@@ -29,8 +29,8 @@ impl<W: Send + Sync + 'static> Pool<W> {
         Self { linger, entries: Arc::default() }
     }
 
-    /// Returns a viewer of the poller with this key. Makes the state and starts the poller if none
-    /// runs.
+    /// Returns a viewer of the poller with this key. If no such poller runs, creates the state and
+    /// starts the poller.
     pub(crate) fn view<F>(
         &self,
         key: &str,
@@ -76,7 +76,7 @@ impl<W: Send + Sync + 'static> Pool<W> {
     }
 }
 
-/// Waits until a poller has had no viewer for a while, and removes it.
+/// Waits until a poller has had no viewers for `linger`, and removes the poller.
 async fn remove_when_idle<W>(
     entries: Arc<Mutex<Entries<W>>>,
     key: String,
@@ -89,7 +89,7 @@ async fn remove_when_idle<W>(
             _ = viewers.changed() => {}
             () = tokio::time::sleep(linger) => {
                 let mut entries = entries.lock();
-                // A viewer is counted while the entries are locked.
+                // New viewers are counted only while the entries are locked.
                 if *entry.viewers.borrow() == 0 {
                     entries.remove(&key);
                     return;

@@ -1,4 +1,4 @@
-//! Lines of logs as text of a page: without control sequences, with levels and hits.
+//! Log lines as text of a page: without control sequences, with levels and hits.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -11,7 +11,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// Returns the class of the style sheet.
+    /// Returns the style class of the level.
     pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -19,8 +19,8 @@ impl Level {
         }
     }
 
-    /// Returns the expression that finds lines of this level: the names of levels in the formats of
-    /// Python's `logging` and of the platform, and the names of exceptions.
+    /// Returns the regular expression for lines of this level. It matches level names in the
+    /// formats of Python's `logging` and of the platform, and the names of exceptions.
     pub(crate) fn expression(self) -> Option<&'static Regex> {
         static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
             let names = r"\b(?:ERROR|CRITICAL|FATAL)\b|^\[?(?:error|fatal)\b";
@@ -41,7 +41,7 @@ impl Level {
     }
 }
 
-/// Returns a line as a terminal shows it: the last state of a line that carriage returns overwrite,
+/// Returns a line as a terminal shows it: without text that a carriage return overwrites, and
 /// without control characters and escape sequences.
 pub(crate) fn printable(line: &str) -> Cow<'_, str> {
     if !line.chars().any(is_hidden) {
@@ -52,7 +52,7 @@ pub(crate) fn printable(line: &str) -> Cow<'_, str> {
     let mut text = String::with_capacity(line.len());
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
-        // A sequence is ESC, `[`, parameters, and a final letter.
+        // An escape sequence consists of ESC, `[`, parameters and a final letter.
         if letter == '\u{1b}' && letters.as_str().starts_with('[') {
             letters.next();
             letters.find(|letter| ('@'..='~').contains(letter));
@@ -67,7 +67,7 @@ fn is_hidden(letter: char) -> bool {
     letter.is_control() && letter != '\t'
 }
 
-/// Splits a line at the hits of a search: text and hits alternate, and the first part is text.
+/// Splits a line at the hits of a search. Text and hits alternate, beginning with text.
 pub(crate) fn split_hits(line: &str, search: Option<&Regex>) -> Vec<String> {
     let mut parts = Vec::new();
     let mut end = 0;

@@ -1,8 +1,8 @@
-//! Parameters of a job: the controls of the form, the flags of `modelarts submit`, and the calls of
-//! the SDK, which are made from one table, `parameters.json`.
+//! Parameters of a job: the controls of the form, the flags of `modelarts submit` and the calls of
+//! the SDK are generated from one table, `parameters.json`.
 //!
-//! The table has the groups of the form in the order of the form of the service. The last group,
-//! which has no title, has the flags without a control.
+//! The table contains the groups of the form in the order of the service's form. The last group has
+//! no title, and contains the flags without a control.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -10,14 +10,14 @@ use modelarts_ext::CreateJob;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Path of the hours of auto stop.
+/// Path of the field with the number of hours until the automatic stop.
 pub(crate) const AUTO_STOP: &str = "spec.auto_stop.duration";
-/// Path of the unit of auto stop.
+/// Path of the field with the time unit of the automatic stop.
 pub(crate) const AUTO_STOP_UNIT: &str = "spec.auto_stop.time_unit";
 
 const TABLE: &str = include_str!("parameters.json");
 
-/// The groups of the table. A test parses it, so it is not empty.
+/// Groups of the table. A test parses the table, so the groups are never empty.
 static GROUPS: LazyLock<Vec<Group>> =
     LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
 
@@ -25,10 +25,10 @@ static GROUPS: LazyLock<Vec<Group>> =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// A script, started by an engine of the platform.
+    /// A script that an engine of the platform starts.
     #[default]
     Preset,
-    /// An image with a command.
+    /// A custom image with a command.
     Custom,
     /// An algorithm that the service stores.
     Stored,
@@ -41,7 +41,7 @@ impl Mode {
         (Self::Stored, "stored", "My algorithm"),
     ];
 
-    /// Returns the mode with this name; that of a preset image if no mode has it.
+    /// Returns the mode with this name, or the mode of a preset image if the name is unknown.
     pub(crate) fn named(name: &str) -> Self {
         let found = Self::ALL.iter().find(|(_, known, _)| *known == name);
         found.map(|(mode, ..)| *mode).unwrap_or_default()
@@ -79,27 +79,27 @@ pub(crate) enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Number in the form of the service; 0 if it does not have the parameter.
+    /// Number of the parameter in the form of the service; 0 if the form does not have it.
     #[serde(default)]
     pub number: u8,
-    /// Name in the form.
+    /// Name of the control or the column in the form.
     pub name: &'static str,
-    /// Path in the body; that of a column is relative to the element. Empty if the parameter is no
-    /// field of the body.
+    /// Path of the field in the body; for a column, relative to the element. Empty if the parameter
+    /// is not a field of the body.
     #[serde(default)]
     pub path: &'static str,
-    /// Flag of the tool with one value.
+    /// Flag of `modelarts submit` that sets the parameter.
     pub flag: Option<Flag>,
-    /// Method of [`CreateJob`]; those with a flag have one.
+    /// Name of the method of [`CreateJob`]. Every parameter with a flag has a method.
     pub call: Option<&'static str>,
     #[serde(default)]
     pub(crate) label: &'static str,
     #[serde(default)]
     pub(crate) kind: Kind,
-    /// Modes that use the control; empty for all.
+    /// Modes in which the control is used; empty for all modes.
     #[serde(default)]
     pub(crate) modes: Vec<Mode>,
-    /// Limits and default, or an example for a column.
+    /// Limits and default of a control, or an example of a column.
     #[serde(default)]
     pub(crate) help: &'static str,
 }
@@ -108,31 +108,31 @@ pub struct Parameter {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flag {
-    /// Name, such as `--log-url`.
+    /// Name of the flag, such as `--log-url`.
     pub name: &'static str,
-    /// Name of the value in the help.
+    /// Name of the value in the help text.
     pub value: &'static str,
-    /// Heading in the help; empty for flags without one.
+    /// Heading of the flag in the help text; empty if there is none.
     #[serde(default)]
     pub heading: &'static str,
-    /// Help.
+    /// Help text of the flag.
     pub help: &'static str,
 }
 
 /// Method of [`CreateJob`], by the type of its argument.
 #[derive(Clone, Copy, Debug)]
 pub enum Method {
-    /// Takes a text.
+    /// Method that takes a text.
     Text(fn(CreateJob, String) -> CreateJob),
-    /// Takes a number.
+    /// Method that takes a number.
     Number(fn(CreateJob, u32) -> CreateJob),
-    /// Takes a number of up to 255.
+    /// Method that takes a number of up to 255.
     SmallNumber(fn(CreateJob, u8) -> CreateJob),
-    /// Takes a span of time.
+    /// Method that takes a duration.
     Time(fn(CreateJob, Duration) -> CreateJob),
 }
 
-/// Methods by their names.
+/// Methods with their names.
 static METHODS: [(&str, Method); 18] = [
     ("name", Method::Text(CreateJob::name)),
     ("description", Method::Text(CreateJob::description)),
@@ -154,7 +154,7 @@ static METHODS: [(&str, Method); 18] = [
     ("workspace", Method::Text(CreateJob::workspace)),
 ];
 
-/// Sets a preset image by its name and version, or by its id.
+/// Sets a preset image by its name and version, or by the id of the engine.
 fn set_engine(job: CreateJob, engine: String) -> CreateJob {
     match engine.split_once(':') {
         Some((name, version)) => job.preset_image(name, version),
@@ -162,13 +162,13 @@ fn set_engine(job: CreateJob, engine: String) -> CreateJob {
     }
 }
 
-/// Rows that each become an element of a list or of a map in the body.
+/// List of rows, each of which becomes an element of a list or of a map in the body.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// Noun of the button that adds a row.
+    /// Noun in the label of the button that adds a row.
     pub(crate) item: &'static str,
     pub(crate) path: &'static str,
     pub(crate) help: &'static str,
@@ -193,19 +193,19 @@ pub(crate) struct Group {
 }
 
 impl Parameter {
-    /// Returns the method of the call.
+    /// Returns the method of the parameter; `None` if it has no method.
     pub fn method(&self) -> Option<Method> {
         let name = self.call?;
         let found = METHODS.iter().find(|(known, _)| *known == name)?;
         Some(found.1)
     }
 
-    /// Returns `true` if the control is used in a mode.
+    /// Returns `true` if the control is used in this mode.
     pub(crate) fn is_of(&self, mode: Mode) -> bool {
         self.modes.is_empty() || self.modes.contains(&mode)
     }
 
-    /// Returns the class of the style sheet, which hides controls of other modes.
+    /// Returns the style class, which hides the control in other modes.
     pub(crate) fn class(&self) -> &'static str {
         match self.modes.as_slice() {
             [] => "",
@@ -221,7 +221,7 @@ pub(crate) fn groups() -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().filter(|group| !group.title.is_empty())
 }
 
-/// Returns all parameters outside lists, also those without a control.
+/// Returns all parameters outside of lists, including parameters without a control.
 pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
     let items = GROUPS.iter().flat_map(|group| &group.items);
     items.filter_map(|item| match item {
@@ -230,7 +230,7 @@ pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
     })
 }
 
-/// Returns all controls outside lists.
+/// Returns all controls outside of lists.
 pub(crate) fn controls() -> impl Iterator<Item = &'static Parameter> {
     parameters().filter(|parameter| parameter.number > 0)
 }
@@ -243,7 +243,7 @@ pub(crate) fn lists() -> impl Iterator<Item = &'static List> {
     })
 }
 
-/// Returns the JSON pointer of a path such as `spec.resource.node_count`. The key of an annotation
+/// Converts a path such as `spec.resource.node_count` to a JSON Pointer. The key of an annotation
 /// may contain dots and slashes.
 pub(crate) fn pointer(path: &str) -> String {
     const ANNOTATIONS: &str = "metadata.annotations.";
@@ -253,12 +253,12 @@ pub(crate) fn pointer(path: &str) -> String {
     }
 }
 
-/// Returns a key as a step of a JSON pointer.
+/// Escapes a key as a reference token of a JSON Pointer (RFC 6901).
 pub(crate) fn step(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes and returns the value at a JSON pointer.
+/// Removes and returns the value at a JSON Pointer.
 pub(crate) fn take(value: &mut Value, pointer: &str) -> Option<Value> {
     let (parent, key) = pointer.rsplit_once('/')?;
     let parent = value.pointer_mut(parent)?.as_object_mut()?;

@@ -1,10 +1,10 @@
-//! The commands of `modelarts` and of curl that create a job.
+//! Command lines of `modelarts` and of curl that create a job.
 
 use modelarts_ext::Client;
 
 use crate::snippets::description::Description;
 
-/// Returns the command with flags, or with the body on its input if there are none for it.
+/// Returns the command with flags, or with the body on stdin if flags cannot describe the job.
 pub(super) fn modelarts(
     description: Option<&Description>,
     context: Option<&str>,
@@ -15,7 +15,7 @@ pub(super) fn modelarts(
         command += &flag("--context", context);
     }
     let Some(description) = description else {
-        // A line of JSON never begins with a letter.
+        // A line of JSON never begins with a letter, so `JSON` ends the input.
         return format!("{command} -f - <<'JSON'\n{json}\nJSON");
     };
     if let Some(script) = &description.script {
@@ -27,7 +27,7 @@ pub(super) fn modelarts(
     lines.join(" \\\n")
 }
 
-/// Returns a flag with its value. A value that looks like a flag is part of the same word.
+/// Returns a flag with its value. If the value begins with a hyphen, both form one argument.
 fn flag(name: &str, value: &str) -> String {
     match (name, value.starts_with('-')) {
         (name, false) => format!(" {name} {}", quote(value)),
@@ -36,14 +36,14 @@ fn flag(name: &str, value: &str) -> String {
     }
 }
 
-/// Returns the command. The token of the service comes from the variable `TOKEN`.
+/// Returns the command. The environment variable `TOKEN` contains the token of the service.
 pub(super) fn curl(client: &Client, json: &str) -> String {
     let url = format!(
         "{}/v2/{}/training-jobs",
         client.endpoint().trim_end_matches('/'),
         client.project_id()
     );
-    // A line of JSON never begins with a letter.
+    // A line of JSON never begins with a letter, so `JSON` ends the input.
     format!(
         "curl --fail-with-body -sS {} \\\n  -H \"X-Auth-Token: $TOKEN\" \\\n  -H 'Content-Type: \
          application/json' \\\n  --data-binary @- <<'JSON'\n{json}\nJSON",
@@ -51,7 +51,7 @@ pub(super) fn curl(client: &Client, json: &str) -> String {
     )
 }
 
-/// Returns a word of a shell, in quotes if it needs them.
+/// Returns an argument of a shell command, in quotes if necessary.
 fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! `Description`: the settings of a body, as flags of `modelarts submit` and as calls of the SDK.
+//! `Description`: the settings of a request body, as flags of `modelarts submit` and as SDK calls.
 
 use std::ops::RangeInclusive;
 
@@ -10,35 +10,35 @@ use crate::{
     parameters::{self, Kind, Method, parameters, pointer, step},
 };
 
-/// Paths of fields with their defaults, which the details of a job contain although no one set
-/// them.
+/// Paths of fields with their defaults. The details of a job contain these fields even if the user
+/// has not set them.
 pub(crate) const DEFAULTS: [(&str, &str); 3] =
     [("kind", "job"), ("metadata.workspace_id", "0"), ("spec.runtime_type", "production")];
 /// Path of the number of nodes, whose default is 1.
 const NODES: &str = "/spec/resource/node_count";
-/// Directory of the default directories of inputs and outputs.
+/// Parent directory of the default local directories of inputs and outputs.
 const CHANNELS: &str = "/home/ma-user/modelarts";
 
-/// A body in pieces.
+/// A request body, split into pieces.
 pub(super) struct Description {
     pub(super) name: String,
-    /// Script with its code directory, which is the first argument of the command.
+    /// Address of the script in its code directory, which is the first argument of the command.
     pub(super) script: Option<String>,
     pub(super) pieces: Vec<Piece>,
 }
 
 pub(super) struct Piece {
     pub(super) flag: Option<(&'static str, String)>,
-    /// Call of the builder of a job, such as `.nodes(2)`.
+    /// Call of the job builder, such as `.nodes(2)`.
     pub(super) call: Option<String>,
 }
 
-/// The part of a body that has no piece yet.
+/// Part of a body for which no piece exists yet.
 struct Rest(Value);
 
 impl Description {
-    /// Returns the description of a body. `None` if flags cannot describe it, such as a job without
-    /// code, image and algorithm.
+    /// Returns the description of a body. `None` if flags cannot describe the body, for example a
+    /// job without code, image and algorithm.
     pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
         let mut rest = Rest(body.clone());
         for (path, default) in DEFAULTS {
@@ -52,7 +52,7 @@ impl Description {
         }
         let mut description =
             Self { name: rest.text("/metadata/name")?, script: None, pieces: Vec::new() };
-        // Numbers of the form: basic settings, algorithm, resources.
+        // Numbers of parameters in the form: basic settings, algorithm, resources.
         description.fields(&mut rest, 1..=2);
         description.engine(&mut rest);
         description.code(&mut rest)?;
@@ -73,7 +73,7 @@ impl Description {
         self.pieces.push(Piece { flag: Some((flag, value.into())), call: Some(call.into()) });
     }
 
-    /// Adds a field whose value is text.
+    /// Adds a field with a text as its value.
     fn text(&mut self, rest: &mut Rest, path: &str, flag: &'static str, method: &str) {
         if let Some(text) = rest.text(path) {
             let call = format!(".{method}({text:?})");
@@ -81,7 +81,7 @@ impl Description {
         }
     }
 
-    /// Adds a field whose value is a number, which may be text.
+    /// Adds a field with a number as its value, which may be stored as text.
     fn number(&mut self, rest: &mut Rest, path: &str, flag: &'static str, method: &str) {
         let number = rest.0.pointer(path).and_then(|value| match value {
             Value::String(text) => text.parse::<u32>().ok(),
@@ -125,7 +125,7 @@ impl Description {
             });
         }
         if let Some(boot_file) = boot_file {
-            // The command derives the code directory from such a script.
+            // The command derives the code directory from the script, so the job must have one.
             code_dir.as_ref()?;
             self.pieces
                 .push(Piece { flag: None, call: Some(format!(".boot_file({boot_file:?})")) });
@@ -134,7 +134,7 @@ impl Description {
         Some(())
     }
 
-    /// Adds the fields of the table of parameters with these numbers in the form of the service.
+    /// Adds the parameters of the table that have these numbers in the form of the service.
     fn fields(&mut self, rest: &mut Rest, numbers: RangeInclusive<u8>) {
         let parameters = parameters().filter(|parameter| numbers.contains(&parameter.number));
         for parameter in parameters.filter(|parameter| parameter.kind != Kind::Engine) {
@@ -160,7 +160,7 @@ impl Description {
         }
     }
 
-    /// Adds the time after which the job is stopped.
+    /// Adds the time after which the job is stopped automatically.
     fn hours(&mut self, rest: &mut Rest, flag: &'static str, method: &str) {
         const STOP: &str = "/spec/auto_stop";
         let hours = rest.0.pointer(STOP).and_then(|stop| {
@@ -181,7 +181,7 @@ impl Description {
         self.script.is_some() || flags.any(|(flag, _)| needed.contains(flag))
     }
 
-    /// Adds inputs and outputs. Their other fields remain, with their indexes.
+    /// Adds inputs and outputs. Their other fields stay in `rest`, with unchanged indexes.
     fn channels(&mut self, rest: &mut Rest) {
         let is_name = |name: &str| {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -242,7 +242,7 @@ impl Description {
     /// Adds hyper-parameters and environment variables.
     fn values(&mut self, rest: &mut Rest) {
         let root = "/algorithm/parameters";
-        // The rules of a hyper-parameter that the job itself added.
+        // Rules of a hyper-parameter that the job itself has added.
         let default = json!({"editable": true, "required": false, "sensitive": false,
                              "type": "String", "valid_type": "None"});
         let parameters = rest.0.pointer_mut(root).and_then(Value::as_array_mut);
@@ -291,7 +291,7 @@ impl Description {
         }
     }
 
-    /// Adds the topic for messages, if it has events.
+    /// Adds the notification topic, if it has events.
     fn notification(&mut self, rest: &mut Rest) {
         let path = "/spec/notification";
         let Some(Value::Object(notification)) = rest.0.pointer(path) else {
@@ -314,11 +314,11 @@ impl Description {
         self.add("--notify", flag, call);
     }
 
-    /// Adds all other fields by their paths. `None` if a path cannot set one of them.
+    /// Adds all other fields by their paths. `None` if a field cannot be set by its path.
     fn others(&mut self, client: &Client, body: &Value, rest: &Value) -> Option<()> {
         let mut fields = Vec::new();
         collect(rest, "", "", &mut fields)?;
-        // The type of a field decides how its text is read, so the result is compared.
+        // The type of a field determines how its text is parsed, so the result is compared.
         let mut others = body.clone();
         for (_, pointer, _) in &fields {
             if let Some(value) = others.pointer_mut(pointer) {
@@ -342,7 +342,7 @@ impl Description {
     }
 }
 
-/// Returns the text from which a field takes a value.
+/// Returns the text that sets a field to this value.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -350,7 +350,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Collects the values below a value, with their paths and JSON pointers. `None` if a key cannot be
+/// Collects the values below a value, with their paths and JSON Pointers. `None` if a key cannot be
 /// part of a path.
 fn collect<'a>(
     value: &'a Value,
@@ -382,7 +382,7 @@ fn collect<'a>(
 }
 
 impl Rest {
-    /// Returns the text at a path, unless it is empty.
+    /// Returns the text at a JSON Pointer, unless the text is empty.
     fn peek(&self, path: &str) -> Option<&str> {
         let text = self.0.pointer(path)?.as_str();
         text.filter(|text| !text.is_empty())
@@ -392,14 +392,14 @@ impl Rest {
         parameters::take(&mut self.0, path)
     }
 
-    /// Removes and returns the text at a path.
+    /// Removes and returns the text at a JSON Pointer.
     fn text(&mut self, path: &str) -> Option<String> {
         let text = self.peek(path)?.to_owned();
         self.take(path);
         Some(text)
     }
 
-    /// Removes and returns a path of OBS, with its scheme, which the service leaves out.
+    /// Removes and returns an OBS path, and adds the scheme, which the service omits.
     fn address(&mut self, path: &str) -> Option<String> {
         self.text(path).as_deref().map(obs_address)
     }

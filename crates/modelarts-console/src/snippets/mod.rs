@@ -1,7 +1,7 @@
-//! `Snippets`: a job as a request body, a command, a program and a request of curl.
+//! `Snippets`: a job as a request body, a command, a program and a curl request.
 //!
-//! `description` cuts the body into pieces, each of which is a flag of `modelarts submit` and a
-//! call of the SDK. `command` and `program` join them.
+//! `description` splits the body into pieces, each of which is a flag of `modelarts submit` and a
+//! call of the SDK. `command` and `program` join the pieces.
 
 mod command;
 pub(crate) mod description;
@@ -12,19 +12,19 @@ use serde_json::Value;
 
 use crate::snippets::description::Description;
 
-/// A job in the forms in which a user creates it elsewhere.
+/// Forms of a job with which a user can create the job elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Snippets {
-    /// Body of the request, as indented JSON.
+    /// Request body, as indented JSON.
     pub(crate) body: String,
     pub(crate) command: String,
     pub(crate) program: String,
-    /// Command of curl, which takes the token from the variable `TOKEN`.
+    /// curl command, which takes the token from the environment variable `TOKEN`.
     pub(crate) curl: String,
 }
 
 impl Snippets {
-    /// Returns the forms of a body of CreateTrainingJob. `context` is that of `modelarts`.
+    /// Creates the forms of a body of CreateTrainingJob. `context` is a context of `modelarts`.
     pub(crate) fn new(client: &Client, context: Option<&str>, body: &Value) -> Self {
         let json = format!("{body:#}");
         let description = Description::new(client, body);

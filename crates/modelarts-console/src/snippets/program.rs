@@ -1,8 +1,8 @@
-//! The program in Rust that creates a job.
+//! Rust program that creates a job.
 
 use crate::snippets::description::Description;
 
-/// Returns the program, with calls for the settings, or with the body if there are none for it.
+/// Returns the program, with calls for the settings, or with the body if calls cannot describe it.
 pub(super) fn render(description: Option<&Description>, json: &str) -> String {
     let calls = description.map(calls);
     let used = |text: &str| calls.as_ref().is_some_and(|calls| calls.contains(text));
@@ -51,7 +51,7 @@ fn calls(description: &Description) -> String {
     create + &calls.collect::<String>()
 }
 
-/// Returns the largest number of `#` after a quotation mark, which ends a raw string of so many.
+/// Returns the maximum number of `#` after a quotation mark, to delimit a raw string.
 fn longest_end(text: &str) -> usize {
     let ends = text.split('"').skip(1);
     let lengths = ends.map(|rest| rest.len() - rest.trim_start_matches('#').len());

@@ -1,4 +1,4 @@
-//! Authentication of requests, by token or by signature, which is compared after the body is read.
+//! Authentication of requests by token or by signature. Signatures are checked against the body.
 
 use std::time::SystemTime;
 
@@ -14,13 +14,13 @@ use crate::{
 };
 
 pub(crate) enum CheckedHead<'a> {
-    /// Request authenticated by a token, with the index of its user.
+    /// Request authenticated by a token. Contains the index of the user.
     User(usize),
-    /// Signed request. Its signature still has to be compared with the body.
+    /// Signed request, whose signature must still be checked against the body.
     Signed(Box<SignedRequest<'a>>, KnownKey),
 }
 
-/// Checks everything that does not depend on the body.
+/// Checks the credentials of a request as far as they do not depend on the body.
 pub(crate) fn check_head<'a>(
     accounts: &Accounts,
     now: SystemTime,
@@ -54,7 +54,7 @@ pub(crate) fn check_head<'a>(
 }
 
 impl CheckedHead<'_> {
-    /// Checks the signature against the body, and returns the index of the request's user.
+    /// Checks the signature against the body, and returns the index of the user of the request.
     pub(crate) fn check_body(
         self,
         accounts: &Accounts,

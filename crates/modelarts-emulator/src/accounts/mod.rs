@@ -13,11 +13,11 @@ use uuid::Uuid;
 
 use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Database};
 
-/// Number of consecutive wrong signatures that lock an access key, and the duration of the lock.
+/// Number of consecutive wrong signatures after which an access key is locked for `LOCK_TIME`.
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time in milliseconds for which expired tokens and keys are reported as such: the emulator's own.
+/// Time in milliseconds for which the emulator reports expired tokens and keys as expired.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
@@ -27,12 +27,12 @@ const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
-    /// `metadata.user_name` of the user's jobs, and the name in token logins.
+    /// Name of the user: `metadata.user_name` of the user's jobs, and the name in token logins.
     pub name: String,
     /// The id of the user. Default: derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password for token logins. Default: none; they are then rejected.
+    /// The password for token logins. Default: none; token logins are then rejected.
     #[serde(default)]
     pub password: Option<String>,
     /// The name of the domain (account). Default: `emulator`.
@@ -54,13 +54,13 @@ pub struct User {
     /// `X-Security-Token`. Default: none; the access key is then permanent.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// True if the user may give jobs the priority 3. Default: false.
+    /// `true` if the user may give jobs the priority 3. Default: false.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// True if the project has authorised ModelArts, as new jobs require. Default: true.
+    /// `true` if the project has authorised ModelArts, as new jobs require. Default: true.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// True if the account is frozen and cannot create jobs. Default: false.
+    /// `true` if the account is frozen and cannot create jobs. Default: false.
     #[serde(default)]
     pub frozen: bool,
 }
@@ -109,7 +109,7 @@ impl User {
     /// Reads users from a JSON list.
     ///
     /// # Errors
-    /// Returns a sentence if the text is not such a list, or if the list is empty.
+    /// Returns an error message if the text is not a JSON list of users, or if the list is empty.
     pub fn list_from_json(text: &str) -> Result<Vec<Self>, String> {
         let users: Vec<Self> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if users.is_empty() {
@@ -133,7 +133,7 @@ pub(crate) struct Accounts {
     users: Vec<User>,
     /// Accepted tokens of the first user, which do not expire.
     tokens: Vec<String>,
-    /// Number of consecutive wrong signatures by access key, with the time of the last one.
+    /// Number of consecutive wrong signatures by access key, with the time of the last signature.
     failures: Mutex<HashMap<String, (u32, Timestamp)>>,
     database: Arc<Database>,
 }
@@ -181,7 +181,7 @@ impl Accounts {
         })
     }
 
-    /// Returns the user whose name, domain and project are the first columns of a row, if any.
+    /// Finds the user with the name, domain and project id in the first three columns of a row.
     fn user_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Option<usize>> {
         let name = row.get_ref(0)?.as_str()?;
         let domain = row.get_ref(1)?.as_str()?;
@@ -313,7 +313,7 @@ impl Accounts {
         }
         let entry = failures.entry(access_key.to_owned());
         let (count, last) = entry.or_insert((0, now));
-        // Counting starts again after a lock.
+        // After a lock, wrong signatures are counted from zero again.
         if *count >= MAX_FAILURES {
             *count = 0;
         }

@@ -1,5 +1,5 @@
-//! Verification of signatures of SDK-HMAC-SHA256, in both dialects: `Access=` signs with the secret
-//! key itself, `Credential=` with a key that is derived from it for a day, a region and a service.
+//! Verification of SDK-HMAC-SHA256 signatures in both dialects. `Access=` signs with the secret key
+//! itself, `Credential=` with a key derived from it for a day, a region and a service.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,13 +16,13 @@ const ALGORITHM: &str = "SDK-HMAC-SHA256";
 /// Greatest accepted difference between the client's clock and the server's, in either direction.
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Characters to percent-encode.
+/// Characters that are percent-encoded: all except letters, digits, `-`, `_`, `.` and `~`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// A request as it was received.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedRequest<'a> {
-    /// The HTTP method; its case does not matter.
+    /// The HTTP method, in upper or lower case.
     pub method: &'a str,
     /// The path as sent, percent-encoded, without the query.
     pub path: &'a str,
@@ -34,17 +34,17 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// Error of a signature, in the words of the gateway where they are known.
+/// Error of the verification of a signature. The messages are those of the gateway where known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// The request has neither a signature nor a token.
     #[error("x-auth-token not found")]
     NoCredentials,
-    /// The algorithm is not supported, such as the derived `V11-HMAC-SHA256`.
+    /// The algorithm, such as the derived `V11-HMAC-SHA256`, is not supported.
     #[error("calc aksk signature fail:unsupported algorithm:{found}")]
     UnsupportedAlgorithm {
-        /// The first word of the `Authorization` header.
+        /// The name of the algorithm at the start of the `Authorization` header.
         found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
@@ -72,14 +72,14 @@ pub enum SignatureError {
     /// The signature does not match the request and the key.
     #[error("verify aksk signature fail, canonicalRequest:{canonical_request}")]
     Mismatch {
-        /// The canonical request as computed by the server, with `|` for line ends.
+        /// The canonical request computed by the server, with `|` for line breaks.
         canonical_request: String,
     },
 }
 
 /// Verifies the signature of a request, and returns its access key.
 ///
-/// `secret_of` returns the secret key of an access key. The result depends on the arguments only.
+/// `secret_of` returns the secret key of an access key. The result depends only on the arguments.
 ///
 /// # Errors
 /// Returns the first [`SignatureError`] that applies.
@@ -93,7 +93,7 @@ pub fn verify(
     Ok(claim.access_key().to_owned())
 }
 
-/// Signed request whose head is valid. The check of the signature itself needs the body.
+/// Signed request whose head is valid, and whose signature must still be checked with the body.
 pub(crate) struct SignedRequest<'a> {
     request: ReceivedRequest<'a>,
     authorization: Authorization<'a>,
@@ -145,7 +145,7 @@ impl<'a> SignedRequest<'a> {
         let method = method.to_ascii_uppercase();
         let scoped = self.authorization.scope.is_some();
         let body_hash = if scoped && body.is_empty() && method == "POST" {
-            // An empty body is replaced by the query: its hash is signed instead.
+            // If the body is empty, the hash of the query is signed instead.
             sha256(query)
         } else {
             body_hash(self.request.headers, body)?
@@ -176,7 +176,7 @@ impl<'a> SignedRequest<'a> {
         }
     }
 
-    /// Compares the signature in constant time. Returns `None` if it is not hexadecimal.
+    /// Compares the signature in constant time. Returns `None` if the signature is not hexadecimal.
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
@@ -203,7 +203,7 @@ fn hmac(key: &[u8]) -> Option<Hmac<Sha256>> {
     Hmac::new_from_slice(key).ok()
 }
 
-/// Returns the access key named in the `Authorization` header.
+/// Returns the access key in the `Authorization` header, or `None` if the header is invalid.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
     Authorization::of(headers).ok().map(|authorization| authorization.access_key)
@@ -266,7 +266,7 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns `name:value` lines. The headers must be present, sorted and in lower case.
+/// Returns the lines `name:value` of `signed`, which must be present, sorted and in lower case.
 fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
@@ -304,8 +304,8 @@ fn canonical_path(path: &str) -> String {
     canonical
 }
 
-/// Returns the sorted query and, if a key repeats, the variant with its values in the order sent,
-/// because a signer may have sorted them as numbers.
+/// Returns the canonical query with sorted pairs. If a key repeats, also returns the variant that
+/// keeps its values in the order sent, because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
     let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -323,7 +323,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// Returns the hash of the body. A hash sent by the client must match.
+/// Returns the hash of the body for the canonical request. A hash sent by the client must match.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {
@@ -344,7 +344,7 @@ fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex::encode(&Sha256::digest(bytes))
 }
 
-/// Decodes hexadecimal digits. It accepts lower case only, the form of signatures.
+/// Decodes hexadecimal digits in lower case, the form in signatures. Returns `None` for other text.
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

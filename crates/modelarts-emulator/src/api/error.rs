@@ -10,7 +10,7 @@ pub(crate) struct ApiError {
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// True for errors of the API gateway, whose body includes the request ID.
+    /// `true` for errors of the API gateway, whose body includes the request id.
     from_gateway: bool,
 }
 
@@ -36,7 +36,7 @@ impl ApiError {
         error
     }
 
-    /// Creates the error of a row of the table; `values` fill the placeholders of its message.
+    /// Creates the error with this number; `values` fill the placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let code = code(number);
         let mut rows = ERROR_CODES.iter().filter(|row| row.code == code);
@@ -66,7 +66,7 @@ impl ApiError {
         )
     }
 
-    /// The message is that of the gateway's list of error codes.
+    /// Creates the error for an unknown API, with the message in the gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
             StatusCode::NOT_FOUND,
@@ -83,7 +83,7 @@ impl ApiError {
         Self::of(2775, &[id])
     }
 
-    /// `what` names the field and states the violated rule.
+    /// Creates the error for an invalid field. `what` names the field and states the violated rule.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
     }
@@ -108,7 +108,7 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Unlike other errors, it has an eight-digit code and no solution (SOURCES D-38).
+    /// Creates the error for a query of events: eight-digit code, no solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
     }
@@ -128,7 +128,7 @@ impl ApiError {
         )
     }
 
-    /// `what` is the subject of the message: an operation, or a field and its value.
+    /// Error of a feature that is not supported. `what` is an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -176,7 +176,7 @@ fn code(number: u16) -> String {
     format!("ModelArts.{number:04}")
 }
 
-/// Fills the placeholders `%s` and `%d` of a message, from left to right.
+/// Replaces the placeholders `%s` and `%d` of a message with `values`, from left to right.
 fn fill(message: &str, values: &[&str]) -> String {
     let mut text = String::new();
     let mut values = values.iter();

@@ -1,9 +1,9 @@
-//! IDs of new jobs, algorithms and experiments.
+//! Ids of new jobs, algorithms and experiments.
 
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Generator of IDs: random without a seed, the same sequence at each start with one.
+/// Generator of ids: random ids or, with a seed, the same sequence at each start.
 #[derive(Debug)]
 pub(crate) struct Ids(Option<Mutex<fastrand::Rng>>);
 

@@ -1,4 +1,4 @@
-//! Reading of single members of a request body, with errors that name the member. A request is not
+//! Access to single members of a request body, with errors that name the member. A request is not
 //! decoded into a struct, because each violated rule has its own error. `null` counts as absent.
 
 use std::fmt;
@@ -27,13 +27,13 @@ impl<'a> JsonField<'a> {
         self.get(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// An empty string counts as absent, because examples send it (SOURCES X).
+    /// Returns a string member. `""` counts as absent, because examples send it (SOURCES X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// Returns a path in the container. The emulator supports only directories below `/home`.
+    /// Returns a member that is a container path. Only directories below `/home` are supported.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);

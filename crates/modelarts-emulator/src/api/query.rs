@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// Decodes `+` as a space, as browsers and Python encode it. Returns `None` if it is not UTF-8.
+/// Decodes a percent-encoded value, with `+` as a space. Returns `None` if the result is not UTF-8.
 pub(crate) fn decode(value: &str) -> Option<String> {
     let value = value.replace('+', " ");
     let decoded = percent_decode_str(&value).decode_utf8().ok();

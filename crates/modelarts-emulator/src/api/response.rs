@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::api::error::ApiError;
 
-/// Point at which a fault cuts a connection, passed to the server with the response.
+/// Point at which a fault cuts a connection. Passed to the server with the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     BeforeAnswer,
@@ -25,7 +25,7 @@ pub(crate) enum Cut {
     MidBody,
 }
 
-/// Response whose JSON body stays a value until it is sent.
+/// Response whose JSON body is serialised only when it is sent.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -111,7 +111,7 @@ impl ApiResponse {
         self.status
     }
 
-    /// Builds the response, with the header `X-Request-Id` of all responses of the service.
+    /// Builds the response, with the header `X-Request-Id` that all responses of the service have.
     pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
@@ -142,7 +142,7 @@ pub(crate) fn ok(body: Value) -> Reply {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
-/// Returns a new request ID in the format of the service: 32 hexadecimal digits.
+/// Returns a new request id in the format of the service: 32 hexadecimal digits.
 pub(crate) fn new_request_id() -> String {
     Uuid::new_v4().simple().to_string()
 }

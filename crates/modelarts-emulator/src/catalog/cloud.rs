@@ -18,7 +18,7 @@ pub enum Cloud {
 }
 
 impl Cloud {
-    /// Returns the name of the cloud in the description.
+    /// Returns the name of the cloud in the API description.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
@@ -30,7 +30,7 @@ impl Cloud {
         operation.clouds.contains(&self.name())
     }
 
-    /// Returns true if the cloud offers an operation at this path, or if neither cloud does.
+    /// Returns `true` if the cloud offers an operation at this path, or if neither cloud does.
     pub(crate) fn has_path(self, path: &str) -> bool {
         let steps = || path.split('/').skip(3);
         let is_here = |operation: &&Operation| {
@@ -42,7 +42,7 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(operation))
     }
 
-    /// Returns true if the cloud may offer an undocumented API at this path.
+    /// Returns `true` if the cloud may offer an undocumented API at this path.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;
@@ -53,7 +53,7 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Returns the values of `kind` of the service; the emulator has only `job` and `hetero_job`.
+    /// Returns the values of `kind` on the cloud. The emulator has only `job` and `hetero_job`.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -70,7 +70,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the values of `fault-tolerance/job-retry-num` (SOURCES, rule `retries-in-range`).
+    /// Returns the range of `fault-tolerance/job-retry-num` (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,

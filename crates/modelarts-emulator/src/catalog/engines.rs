@@ -9,13 +9,13 @@ pub(crate) struct Engine {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// True if it behaves as in version 1 of the API, which ignores the local directories.
+    /// `true` if jobs run as in version 1 of the API, which ignores the local directories.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
-    /// Images for nodes without and with accelerator cards; empty if there is none.
+    /// Images for nodes without and with accelerator cards, in this order. Empty if there is none.
     images: [&'static str; 2],
     image_version: &'static str,
-    /// True if new jobs cannot use the engine (SOURCES, rule `engine-not-retired`).
+    /// `true` if new jobs cannot use the engine (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 
@@ -58,7 +58,7 @@ const PYTORCH_1_3: &str = "modelarts-job-dev-image/pytorch-cp36:1.3.0";
 const PYTORCH_1_4: &str = "modelarts-job-dev-image/pytorch-cp36:1.4.0";
 const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
 
-/// Engines of the examples of the API reference.
+/// Engines in the examples of the API reference.
 const ENGINES: &[Engine] = &[
     v1_engine(
         "caffe-1.0.0-python2.7",
@@ -121,7 +121,7 @@ impl Engine {
         ENGINES.iter().find(|engine| engine.id == id)
     }
 
-    /// Finds an engine. As an extension, the version may end at a hyphen: `pytorch_1.8.0`.
+    /// Finds an engine. As an extension, the version may be cut before a hyphen: `pytorch_1.8.0`.
     pub(crate) fn by_name(name: &str, version: &str) -> Option<&'static Self> {
         ENGINES.iter().find(|engine| {
             engine.name == name
@@ -132,7 +132,7 @@ impl Engine {
         })
     }
 
-    /// Returns the names of usable engines on nodes with (`gpu`) or without cards.
+    /// Returns the names of engines for new jobs on nodes with (`gpu`) or without cards.
     pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
         let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
         let usable = ENGINES.iter().filter(usable);

@@ -1,4 +1,4 @@
-//! Flavors, with values from the examples (SOURCES X, D-20) and the IDs in the reference (SOURCES
+//! Flavors, with values from the examples (SOURCES X, D-20) and the ids in the reference (SOURCES
 //! O, D-67). Public flavors come before those of pools.
 
 use serde_json::{Value, json};
@@ -16,10 +16,10 @@ pub(crate) struct Flavor {
     pub(super) max_nodes: u32,
     cores: u32,
     memory_gb: u32,
-    /// Accelerator cards of a node: their number, product name, and memory per card.
+    /// Accelerator cards of a node, if any: number, product name, and memory per card.
     pub(super) gpu: Option<(u32, &'static str, &'static str)>,
     pub(super) disk_gb: Option<u32>,
-    /// True if the flavor is available in dedicated pools only.
+    /// `true` if the flavor is available in dedicated pools only.
     pub(crate) of_pools: bool,
 }
 
@@ -56,7 +56,7 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     Flavor { of_pools: true, ..gpu(id, id, id, (cards, "GP-Vnt1", "32GB")) }
 }
 
-/// Flavors, from the examples of the API reference.
+/// Flavors in the examples of the API reference.
 pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
     cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),
@@ -126,7 +126,7 @@ impl Flavor {
         json!({"total_count": flavors.len(), "flavors": flavors})
     }
 
-    /// Returns the CPU cores and the memory of a node, in gigabytes.
+    /// Returns the number of CPU cores and the memory in gigabytes of a node.
     pub(crate) const fn size(&self) -> (u32, u32) {
         (self.cores, self.memory_gb)
     }

@@ -7,7 +7,7 @@ use modelarts_api::{OPERATIONS, Operation};
 const NOT_MODELLED: [&str; 4] =
     ["ListFtArtifacts", "PublishFtArtifacts", "ShowFtDetail", "ShowFtMetrics"];
 
-/// Operations of OBS, with the names of the S3 API behind `obs.`.
+/// Operations of OBS: names of the S3 API with the prefix `obs.`.
 const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
     &[
         "obs.ListBuckets",

@@ -5,7 +5,7 @@
 pub enum PoolKind {
     /// Nodes without accelerator cards. Jobs in the pool specify no flavor.
     Cpu,
-    /// Nodes with accelerator cards; jobs name a flavor `modelarts.pool.visual.*`.
+    /// Nodes with accelerator cards. Jobs specify a flavor `modelarts.pool.visual.*`.
     Gpu,
 }
 
@@ -21,16 +21,16 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Creates a running pool for training with the given ID and number of nodes.
+    /// Creates a running pool for training with the given id and number of nodes.
     #[must_use]
     pub fn new(id: impl Into<String>, kind: PoolKind, nodes: u32) -> Self {
         Self { id: id.into(), kind, nodes, running: true, trains: true, supernode: false }
     }
 
-    /// Parses `ID:NODES` or `ID:NODES:KIND`. The kind is `cpu` or `gpu`; default `cpu`.
+    /// Parses `ID:NODES` or `ID:NODES:KIND`. `KIND` is `cpu` (the default) or `gpu`.
     ///
     /// # Errors
-    /// Returns a sentence that names the invalid part.
+    /// Returns an error message that names the invalid part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let id = parts.next().unwrap_or_default();
@@ -54,21 +54,21 @@ impl Pool {
         Ok(Self::new(id, kind, nodes))
     }
 
-    /// Marks the pool as not running; the emulator then rejects its jobs.
+    /// Marks the pool as not running, so that the emulator rejects jobs in it.
     #[must_use]
     pub fn stopped(mut self) -> Self {
         self.running = false;
         self
     }
 
-    /// Marks the pool as not intended for training; the emulator then rejects its jobs.
+    /// Marks the pool as not intended for training, so that the emulator rejects jobs in it.
     #[must_use]
     pub fn not_for_training(mut self) -> Self {
         self.trains = false;
         self
     }
 
-    /// Marks a pool of supernodes; `affinity_group_size` of its jobs then defaults to 1.
+    /// Marks the nodes as supernodes: `affinity_group_size` of jobs in the pool then defaults to 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;

@@ -24,7 +24,7 @@ macro_rules! quirks {
             }
         )*
 
-        /// Values of all switches. In flags and files, members and variants are written in lower
+        /// Values of all switches. Command-line flags and files write members and variants in lower
         /// case with hyphens: `events-offset=page`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -46,7 +46,7 @@ quirks! {
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// Phase of a job whose nodes another job took (`openapi/SOURCES.md`, D-155).
+    /// Phase of a job whose nodes were taken by another job (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
         /// `Pending`: the job is queued again. The default.
         Pending,
@@ -97,9 +97,9 @@ quirks! {
     }
     /// S3 keys in the environment of jobs (`openapi/SOURCES.md`, D-136).
     obs_keys: JobObsKeys {
-        /// Jobs have none, as a user of the service reports. The default.
+        /// Jobs have no S3 keys, as reported by a user of the service. The default.
         Absent,
-        /// The variables of boto3 and the AWS CLI have the user's keys, endpoint and region.
+        /// The environment has the variables of boto3 and the AWS CLI: keys, endpoint and region.
         Environment,
     }
 }
@@ -108,7 +108,7 @@ impl Quirks {
     /// Sets a switch from `name=value`, for example `events-offset=page`.
     ///
     /// # Errors
-    /// Returns a sentence if the switch or the value does not exist.
+    /// Returns an error message if the switch or the value does not exist.
     pub fn set(&mut self, setting: &str) -> Result<(), String> {
         let (name, value) = setting.split_once('=').ok_or_else(|| {
             format!("`{setting}` must have the form name=value, for example events-offset=page")

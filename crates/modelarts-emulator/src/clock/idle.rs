@@ -35,7 +35,7 @@ impl BusyCount {
 }
 
 impl IdleTracker {
-    /// Tracks a future, which is busy until it first waits.
+    /// Tracks a future, which counts as busy until it first waits.
     pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> WatchedTask<F> {
         self.0.increment();
         let task_waker = Arc::new(TaskWaker {
@@ -65,9 +65,9 @@ impl IdleTracker {
 
 /// State of a task that was polled and has not been woken since.
 const WAITING: u8 = 0;
-/// State of a task that was woken and has not been polled yet. It counts as busy.
+/// State of a task that was woken and has not been polled yet. Such a task counts as busy.
 const RUNNABLE: u8 = 1;
-/// State of a task that has finished or was dropped. It ignores further wake-ups.
+/// State of a task that has finished or was dropped. Such a task ignores further wake-ups.
 const DONE: u8 = 2;
 
 struct TaskWaker {
@@ -83,7 +83,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // The count is incremented before the state changes, so that it never drops too low.
+        // The count is incremented before the state changes, so that the count is never too low.
         self.busy.increment();
         let woken =
             self.state.compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);

@@ -3,8 +3,8 @@
 //! [`SystemClock`], the default, follows the system time. A [`ManualClock`] changes only when a
 //! test advances it, so tests need not wait for simulated delays.
 //! [`Emulator::advance`](crate::emulator::Emulator::advance) stops at the time of each due timer,
-//! so that each is processed at its own time. [`ManualClock::advance`] moves the time in one step.
-//! Processes of jobs run in real time.
+//! so that each timer is processed at its own time. [`ManualClock::advance`] moves the time in one
+//! step. Processes of jobs run in real time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,14 +43,14 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Source of time for all waits, expirations and dates of the emulator.
 ///
-/// One wait does not use it: the few milliseconds between two checks for the end of a process
+/// The only exception is the wait of a few milliseconds between two checks for the end of a process
 /// group, because processes run in real time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
-    /// Completes after `duration` on this clock, or immediately if `duration` is zero.
+    /// Returns a future that completes after `duration`, or immediately if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
-    /// Sleeps for a time limit. A clock that counts its sleepers may exclude these.
+    /// Sleeps for a time limit. A clock that counts its sleepers may exclude time limits.
     fn limit(&self, duration: Duration) -> Sleep {
         self.sleep(duration)
     }

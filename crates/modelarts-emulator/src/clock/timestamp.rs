@@ -43,7 +43,7 @@ impl Timestamp {
         self.since(earlier).as_secs_f64()
     }
 
-    /// Returns the duration since `earlier`, never negative.
+    /// Returns the duration since `earlier`, or zero if `earlier` is the later time.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Delays that the service adds to the run of the code.
+/// Delays that the service adds to the time for which the code runs.
 ///
 /// The emulator adds them to the real time of runs, copies and downloads. Values come from examples
 /// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates for which no source exists.
@@ -33,8 +33,8 @@ pub struct Timing {
     pub grace: Duration,
     /// Maximum time that a job waits for nodes before it runs again: 30 minutes.
     pub requeue: Duration,
-    /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. It
-    /// limits real copies, so that factors do not shorten it.
+    /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. The
+    /// limit applies to real copies, so factors do not shorten it.
     pub preparing: Duration,
 }
 

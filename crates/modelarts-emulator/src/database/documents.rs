@@ -11,13 +11,13 @@ use crate::database::{Database, read_error, write_error};
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
-    /// Key that is unique in the project: the name, or a key derived from it.
+    /// Key that is unique in the project: the name of the document, or a key derived from it.
     pub(crate) name: String,
     pub(crate) value: Value,
 }
 
 impl Document {
-    /// Reads the columns `id, project, name, value`.
+    /// Reads a document from the columns `id, project, name, value`.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
@@ -43,7 +43,7 @@ impl Documents {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Returns false if the project already has a document with this name.
+    /// Inserts a document. Returns `false` if the project already has a document with its name.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
@@ -52,7 +52,7 @@ impl Documents {
         Ok(self.execute(sql, values)? == 1)
     }
 
-    /// Returns false if no document has this ID, or another one has the new name.
+    /// Replaces a document. Returns `false` if the id does not exist or the new name is taken.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";

@@ -30,11 +30,11 @@ use tokio::sync::watch;
 
 use crate::{api::error::ApiError, database::error::DatabaseError};
 
-/// Number of the layout in `schema.sql`, which a file contains as its `user_version`.
+/// Version of the layout in `schema.sql`, stored in a file as its `user_version`.
 const LAYOUT: i64 = 4;
 /// Size of the page cache in KiB: small, because the operating system caches the file as well.
 const CACHE_KIB: i64 = 16 * 1024;
-/// Number of pages between checkpoints, each of which syncs the disk.
+/// Number of pages in the write-ahead log that trigger a checkpoint, which syncs the disk.
 const CHECKPOINT_PAGES: i64 = 4000;
 /// Time between two attempts to commit while the disk is full and nothing else happens.
 const RETRY: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ pub(crate) struct Database {
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
-    /// Condition that is notified of changes to commit, and when the database is closed.
+    /// Condition variable, notified of changes to commit and when the database is closed.
     work: Condvar,
     /// Number of changes executed so far.
     executed: AtomicU64,
@@ -77,12 +77,12 @@ struct Progress {
 }
 
 impl Database {
-    /// Opens or creates the file. Without a path, the database is in memory.
+    /// Opens the database file, or creates it. Without a path, the database is in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
-                // The file contains keys and tokens, so that only the current user may read it.
+                // The file contains keys and tokens, so only the current user may read it.
                 let file = File::options()
                     .append(true)
                     .create(true)
@@ -137,7 +137,7 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change, unless earlier ones cannot be stored. After an error of the change
+    /// Executes a change, unless earlier changes cannot be stored. After an error of the change
     /// itself, the changes since the last commit are rolled back, and all later calls fail.
     pub(crate) fn write<R>(
         &self,
@@ -156,7 +156,7 @@ impl Database {
         }
     }
 
-    /// Executes a change that has happened already. With a full disk, it is kept in memory.
+    /// Executes a change that has happened already. If the disk is full, it is kept in memory.
     pub(crate) fn keep<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -164,7 +164,7 @@ impl Database {
         self.shared.execute(&mut self.shared.inner.lock(), change)
     }
 
-    /// Waits until all changes executed so far are committed, or an attempt has failed.
+    /// Waits until all changes so far are committed. Returns an error if the commit has failed.
     pub(crate) async fn committed(&self) -> Result<(), ApiError> {
         let goal = self.shared.executed.load(Ordering::Acquire);
         let mut progress = self.shared.progress.subscribe();
@@ -181,12 +181,12 @@ impl Database {
         }
     }
 
-    /// Returns the reason why changes are not stored, if they are not.
+    /// Returns the reason why changes are not stored, or `None` if they are stored.
     pub(crate) fn failure(&self) -> Option<Arc<str>> {
         self.shared.progress.borrow().failure.clone()
     }
 
-    /// Returns the stored value of a setting, and stores `new` if it has none.
+    /// Returns the stored value of a setting. If there is none, stores and returns `new`.
     pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
         self.write(|connection| {
             let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
@@ -278,7 +278,7 @@ impl Shared {
         });
     }
 
-    /// Executes the changes again that a failed commit has rolled back, if a later one may succeed.
+    /// Executes again the changes that a failed commit rolled back, if a later commit may succeed.
     fn restore(&self, inner: &mut Inner, error: &rusqlite::Error) {
         let full = matches!(
             error.sqlite_error_code(),
@@ -332,7 +332,7 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Locks the file, and checks its layout and its pages. An empty file gets the tables.
+/// Locks the file, and checks its layout and its pages. Creates the tables in an empty file.
 fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(Duration::ZERO)?;
@@ -362,7 +362,7 @@ fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Reads all pages, so that damage is found at the start: 0.2 s for 100,000 jobs.
+/// Checks all pages, so that damage is found at the start. Takes 0.2 s for 100,000 jobs.
 fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));

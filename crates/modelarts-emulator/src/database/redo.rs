@@ -17,7 +17,7 @@ pub(super) fn enable(connection: &Connection) {
     connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(add));
 }
 
-/// Returns the result of `change`, and the statements that it has executed, with their values.
+/// Executes `change`, and returns its result and the executed statements with their values.
 pub(super) fn record<R>(change: impl FnOnce() -> R) -> (R, String) {
     STATEMENTS.replace(Some(String::new()));
     let result = change();
@@ -28,7 +28,7 @@ fn add(event: TraceEvent<'_>) {
     let TraceEvent::Stmt(statement, text) = event else {
         return;
     };
-    // The text of a statement within a statement, such as those of an index of texts, is a comment.
+    // SQLite reports a nested statement, such as one of a text index, as a comment.
     if ["--", "SELECT", "BEGIN"].iter().any(|skipped| text.starts_with(skipped)) {
         return;
     }

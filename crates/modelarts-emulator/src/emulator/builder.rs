@@ -76,39 +76,39 @@ impl Builder {
         self
     }
 
-    /// Sets the directory of jobs and of all state (`state.sqlite3`), which is created if it does
-    /// not exist. An emulator started on the directory of an earlier one continues its jobs, as
-    /// after a node fault. Default: a temporary directory, with the state in memory only.
+    /// Sets the directory of jobs and of all state (`state.sqlite3`), created if absent. An
+    /// emulator on the directory of an earlier emulator continues its jobs, as after a node fault.
+    /// Default: a temporary directory, with the state in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
     }
 
-    /// Sets the directory of OBS, created if absent. Default: a temporary directory.
+    /// Sets the root directory of OBS, created if absent. Default: a temporary directory.
     pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.obs_root = Some(path.into());
         self
     }
 
-    /// Sets the project of the first user. Default: the one in the data directory, or random.
+    /// Sets the project id of the first user. Default: the one in the data directory, or random.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// Sets the access key of the first user. Default: as for the project.
+    /// Sets the access key of the first user. Default: the one in the data directory, or random.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// Sets the secret key of the access key. Default: as for the project.
+    /// Sets the secret key of the first user. Default: the one in the data directory, or random.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
     }
 
-    /// Sets the first user's password for tokens. Default: that of its own settings, or none.
+    /// Sets the first user's password for token logins. Default: that of the [`User`], or none.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
@@ -184,22 +184,22 @@ impl Builder {
         self
     }
 
-    /// Sets the directory of data sets, with the directory `d/v` for version `v` of `d`.
+    /// Sets the directory of data sets. Version `v` of data set `d` is the subdirectory `d/v`.
     pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
         self.datasets = Some(path.into());
         self
     }
 
-    /// Sets the directory of NFS exports, which is created if it does not exist: `server:/path` is
-    /// its subdirectory `server/path`. Default: `nfs` in the data directory, or in the directory
-    /// that a cluster shares.
+    /// Sets the directory of NFS exports, created if absent: `server:/path` is the subdirectory
+    /// `server/path`. Default: `nfs` in the data directory, or in the directory that a cluster
+    /// shares.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs_root = Some(path.into());
         self
     }
 
-    /// Sets the maximum size of a log, in bytes. Later output is dropped, and the last line of the
-    /// log says so. Default: 1 GiB, as on the service.
+    /// Sets the maximum size of a log, in bytes. Later output is dropped, which the last line of
+    /// the log states. Default: 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = Some(bytes);
         self
@@ -260,15 +260,15 @@ impl Builder {
     }
 
     /// Adds a user. Default: one user with the name `emulator`, whose project and keys are stored
-    /// in the data directory; those of added users are not. The id of the project and the keys
-    /// set on this builder apply to the first user.
+    /// in the data directory. The project and keys of added users are not stored. The project id
+    /// and the keys set on this builder apply to the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
         self
     }
 
-    /// Adds jobs with an invented past, created at the start. Seeds whose names are taken are
-    /// skipped, because the data directory already has these jobs. Default: none.
+    /// Adds jobs with a made-up history, which are created at the start. Seeds whose names exist
+    /// are skipped, because the data directory already has these jobs. Default: none.
     pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
         self.seeds.push(seeds);
         self
@@ -286,7 +286,7 @@ impl Builder {
         self
     }
 
-    /// Adds an organization to which jobs can be saved as images. Default: any is accepted.
+    /// Adds an organization to which jobs can be saved as images. Default: all are accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
         self
@@ -298,7 +298,7 @@ impl Emulator {
     /// whose I/O and time drivers must be enabled.
     ///
     /// # Errors
-    /// If no port or no temporary directory is available.
+    /// Returns an error if no port or no temporary directory is available.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }

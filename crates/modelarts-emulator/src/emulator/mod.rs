@@ -34,9 +34,9 @@ use crate::{
 
 /// A running emulator.
 ///
-/// Dropping it kills the processes of its jobs; [`shutdown`](Self::shutdown) gives them time to
-/// end. If the process that holds the emulator ends without either (by a signal, `exit` or
-/// `abort`), a watchdog process kills the processes of the jobs and removes the temporary
+/// Dropping the emulator kills the processes of its jobs; [`shutdown`](Self::shutdown) gives the
+/// processes time to end. If the process that holds the emulator ends without either (by a signal,
+/// `exit` or `abort`), a watchdog process kills the processes of the jobs and removes the temporary
 /// directory.
 pub struct Emulator {
     pub(crate) state: Arc<EmulatorState>,
@@ -104,26 +104,26 @@ impl Emulator {
     }
 
     /// Returns the routes of the emulator, to be called in-process without a socket, for example
-    /// with tower's `oneshot`. Responses are those of the socket, and so are the required headers:
-    /// `Host` must name the address of [`url`](Self::url). A fault that would cut the connection
-    /// before the response returns a 503 without a body instead.
+    /// with tower's `oneshot`. Responses and required headers are the same as over a socket: `Host`
+    /// must name the address of [`url`](Self::url). A fault that would cut the connection before
+    /// the response returns a 503 without a body instead.
     pub fn router(&self) -> axum::Router {
         router::router(Arc::clone(&self.state))
     }
 
-    /// Returns the directory that holds OBS: `obs://bucket/key` is `bucket/key` in it.
+    /// Returns the root directory of OBS: `obs://bucket/key` is the file `bucket/key` in it.
     #[must_use]
     pub fn obs_root(&self) -> &Path {
         &self.obs_root
     }
 
-    /// Returns the directory of the jobs: worker 0 of a job has `jobs/<id>/worker-0`.
+    /// Returns the data directory. Worker 0 of a job has the subdirectory `jobs/<id>/worker-0`.
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// Returns the queue of injected faults, which is also that of `/_emulator/faults`.
+    /// Returns the queue of injected faults, which `/_emulator/faults` also uses.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.state.traffic.faults
@@ -144,11 +144,11 @@ impl Emulator {
         self.state.advance(duration).await
     }
 
-    /// Creates jobs with an invented past, all or none, and returns their ids.
+    /// Creates jobs with a made-up history, all or none, and returns their ids.
     ///
     /// # Errors
-    /// If a member breaks a rule, or a name or an id is taken. The error is a sentence that
-    /// describes the problem.
+    /// Returns an error that describes the problem if a member breaks a rule, or if a name or an id
+    /// is taken.
     pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
         seeds.create_jobs(&self.state, false).await
     }
@@ -159,7 +159,7 @@ impl Emulator {
         self.state.traffic.request_log.all()
     }
 
-    /// Returns the path of the python3 that runs boot files, or `None` if the PATH has no python3.
+    /// Returns the path of the `python3` that runs boot files, or `None` if the PATH has none.
     pub async fn python3() -> Option<PathBuf> {
         let python = python::python3().await?;
         Some(python.executable.clone())
@@ -168,7 +168,7 @@ impl Emulator {
     /// Waits until a job is in `phase`, for example `Running`.
     ///
     /// # Errors
-    /// If the job does not exist, or has ended in another phase.
+    /// Returns an error if the job does not exist, or has ended in another phase.
     pub async fn wait_for(&self, job_id: &str, phase: &str) -> Result<(), WaitError> {
         let look = |job: Option<&Job>| match job {
             None => Some(Err(WaitError::NoSuchJob)),

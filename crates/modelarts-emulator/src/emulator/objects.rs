@@ -1,4 +1,4 @@
-//! Objects in the emulator's OBS, which tests write and read.
+//! Writing and reading of objects in the OBS of the emulator, for tests.
 
 use std::{fs, io, path::Path};
 
@@ -30,8 +30,8 @@ impl Emulator {
     ///
     /// # Errors
     /// Returns [`io::ErrorKind::InvalidInput`] if the path names no object: it must have a bucket
-    /// and a key, without the steps `.` and `..`, and not end with a slash. Returns another error
-    /// if the path leads out of the OBS root by a link, or the file cannot be written.
+    /// and a key, without segments `.` and `..`, and not end with a slash. Returns another error if
+    /// the path leads out of the OBS root by a link, or the file cannot be written.
     pub fn put(&self, path: &str, contents: impl AsRef<[u8]>) -> io::Result<()> {
         let failed = |error| context("put", path, error);
         let object = object(path).map_err(failed)?;
@@ -44,9 +44,9 @@ impl Emulator {
     /// files are copied.
     ///
     /// # Errors
-    /// Returns [`io::ErrorKind::InvalidInput`] if the path has no bucket, or has the steps `.` or
-    /// `..`. Returns another error if `local` is not a directory, has a link that leads out of it,
-    /// or a file cannot be copied; files copied before stay.
+    /// Returns [`io::ErrorKind::InvalidInput`] if the path has no bucket, or a segment `.` or `..`.
+    /// Returns another error if `local` is not a directory, has a link that leads out of the
+    /// directory, or a file cannot be copied. Files that were already copied remain.
     pub fn put_dir(&self, local: impl AsRef<Path>, path: &str) -> io::Result<()> {
         let local = local.as_ref();
         let target = location(path).map_err(|error| context("put", path, error))?;
@@ -76,7 +76,7 @@ impl Emulator {
     }
 }
 
-/// Parses a location, whose `obs://` or `/` at the start may be left out.
+/// Parses a location in OBS. The prefix `obs://` or `/` may be omitted.
 fn location(path: &str) -> io::Result<ObsPath> {
     let complete = path.starts_with('/') || path.contains("://");
     let parsed = if complete { ObsPath::parse(path) } else { ObsPath::parse(&format!("/{path}")) };

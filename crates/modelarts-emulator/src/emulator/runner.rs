@@ -23,9 +23,9 @@ use crate::{
     },
 };
 
-/// Maximum number of descriptors that a running worker takes.
+/// Maximum number of file descriptors that the emulator needs for a running worker.
 const DESCRIPTORS: u64 = 5;
-/// Number of workers below which the emulator says at its start how many can run.
+/// Number of workers below which the emulator logs a warning with the maximum at its start.
 const FEW_WORKERS: u32 = 100;
 
 /// Runner of the code of jobs: real processes or a simulation.
@@ -98,7 +98,7 @@ pub(super) async fn create(
     }
 }
 
-/// Returns the number of concurrent workers, for which half of the descriptors are.
+/// Returns the maximum number of concurrent workers: they may use half of the file descriptors.
 pub(super) fn most_workers() -> u32 {
     let limit = getrlimit(Resource::Nofile).current;
     let workers =

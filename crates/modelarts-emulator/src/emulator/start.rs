@@ -55,8 +55,8 @@ impl Builder {
     /// Starts the emulator.
     ///
     /// # Errors
-    /// If the address is not a loopback address or is not available, or a directory cannot be
-    /// created.
+    /// Returns an error if an address is not a loopback address or is not available, or if a
+    /// directory, the state, the runner or a seed cannot be used.
     pub async fn start(mut self) -> Result<Emulator, StartError> {
         let listen = loopback(self.listen)?;
         let temporary = temporary_directory(&self)?;
@@ -72,7 +72,7 @@ impl Builder {
             .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
-        // The holder of the database owns the files in the directory, so it is opened first.
+        // The database is opened first, because its lock also protects the files in the directory.
         let file = self.data_dir.is_some().then(|| data.root().join("state.sqlite3"));
         let database_error = |error| StartError::Database(data.root().to_owned(), error);
         let database = Database::open(file.as_deref()).map_err(database_error)?;
@@ -119,13 +119,13 @@ impl Builder {
         let runner =
             runner::create(kind, data.root(), settings, host, container, &clock, &metrics).await?;
         let pools = if self.pools.is_empty() { Pool::defaults() } else { self.pools };
-        // The queue of a launcher decides alone.
+        // If the launcher has a queue, only that queue limits the number of nodes.
         let unlimited = is_unlimited.then_some(u32::MAX);
         let nodes = |nodes: u32| unlimited.unwrap_or(nodes);
         let sizes: HashMap<_, _> =
             pools.iter().map(|pool| (pool.id.clone(), nodes(pool.nodes))).collect();
         let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
-        // The runner has raised the limit of open files by now.
+        // The runner has already raised the limit of open files.
         let capacity = if starts_processes { runner::most_workers() } else { u32::MAX };
         let state = Arc::new(EmulatorState {
             accounts,
@@ -205,7 +205,7 @@ impl Builder {
     }
 }
 
-/// Creates the directory of an emulator that is not given both of its directories.
+/// Creates a temporary directory if the data directory or the OBS root is not set.
 fn temporary_directory(builder: &Builder) -> Result<Option<TempDir>, StartError> {
     if builder.data_dir.is_some() && builder.obs_root.is_some() {
         return Ok(None);
@@ -216,12 +216,12 @@ fn temporary_directory(builder: &Builder) -> Result<Option<TempDir>, StartError>
     directory.map(Some).map_err(unusable)
 }
 
-/// Returns the users of the settings, or the one user whose project and keys the database has.
+/// Returns the users of the settings, or one user whose project and keys are in the database.
 async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Result<Vec<User>> {
     let mut users = std::mem::take(&mut builder.users);
     if users.is_empty() {
         let mut user = User::new(USER_NAME);
-        // Jobs and clients of an earlier start have these.
+        // Jobs and clients of an earlier start use these values.
         for (name, value) in [
             ("project_id", &mut user.project_id),
             ("access_key", &mut user.access_key),
@@ -229,7 +229,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
         ] {
             *value = database.setting(name, std::mem::take(value))?;
         }
-        // A kill after the start does not lose the keys. Each response reports a failure.
+        // The wait prevents the loss of the keys by a kill. Each response reports a failure.
         let _ = database.committed().await;
         users.push(user);
     }
@@ -249,7 +249,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     Ok(users)
 }
 
-/// Returns the address, by default with a free port. It must be a loopback address.
+/// Returns the address, by default with a free port, or an error if it is no loopback address.
 fn loopback(address: Option<SocketAddr>) -> Result<SocketAddr, StartError> {
     let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     if address.ip().is_loopback() { Ok(address) } else { Err(StartError::NotLoopback(address)) }

@@ -8,19 +8,19 @@ use crate::{emulator::Emulator, job::worker::Worker};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredJob {
-    /// The id.
+    /// The id of the job.
     pub id: String,
-    /// The name, unique in the project.
+    /// The name of the job, unique in the project.
     pub name: String,
-    /// The phase, for example `Running`.
+    /// The phase of the job, for example `Running`.
     pub phase: &'static str,
-    /// The names of the tasks, `worker-0` and so on.
+    /// The names of the tasks: `worker-0` and so on.
     pub tasks: Vec<String>,
-    /// Time at which the job reached its final phase, in whole seconds.
+    /// Time at which the job reached its final phase, if it has, in whole seconds.
     pub ended: Option<SystemTime>,
-    /// True when the job is settled: its last event is written.
+    /// `true` if the job is settled, which means that its last event is written.
     pub settled: bool,
-    /// True when a deletion was accepted; see [`Emulator::wait_until_gone`].
+    /// `true` if a deletion was accepted; see [`Emulator::wait_until_gone`].
     pub deleted: bool,
     /// The messages of the events, in the order in which they were written.
     pub events: Vec<String>,
@@ -30,7 +30,7 @@ impl Emulator {
     /// Returns the ids of all jobs of all projects, in the order of creation.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn stored_ids(&self) -> io::Result<Vec<String>> {
         self.state.store.all_ids().map_err(io::Error::other)
     }
@@ -38,7 +38,7 @@ impl Emulator {
     /// Returns the job with this id, or `None` if it does not exist.
     ///
     /// # Errors
-    /// If the database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn stored_job(&self, id: &str) -> io::Result<Option<StoredJob>> {
         let stored = self.state.store.read(id, |job| StoredJob {
             id: job.id.clone(),
@@ -62,10 +62,10 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// Returns the log of a task, given by its rank, as far as it has been written.
+    /// Returns the content of the log of a task, given by its rank, written so far.
     ///
     /// # Errors
-    /// If the job or the task does not exist, or the file cannot be read.
+    /// Returns an error if the job or the task does not exist, or the file cannot be read.
     pub async fn stored_log(&self, id: &str, task: u32) -> io::Result<Vec<u8>> {
         let request = self.state.store.read(id, |job| Arc::clone(&job.request));
         let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

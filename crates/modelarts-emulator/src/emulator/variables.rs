@@ -1,4 +1,4 @@
-//! Variables from which a client of the emulator takes its settings.
+//! Environment variables from which a client of the emulator takes its settings.
 
 use std::path::Path;
 
@@ -43,8 +43,8 @@ impl Emulator {
     /// - `HUAWEICLOUD_SDK_PROJECT_ID`: [`project_id`](Self::project_id)
     /// - `HUAWEICLOUD_SDK_AK`: [`access_key`](Self::access_key)
     /// - `HUAWEICLOUD_SDK_SK`: [`secret_key`](Self::secret_key)
-    /// - `HUAWEICLOUD_SDK_SECURITY_TOKEN`: the security token of the user; empty, which is the same
-    ///   as not set, if the keys are permanent
+    /// - `HUAWEICLOUD_SDK_SECURITY_TOKEN`: the security token of the user; empty, which means not
+    ///   set, if the keys are permanent
     /// - `MODELARTS_OBS_ENDPOINT`: `obs_url`, the base URL of OBS over HTTP; without the feature
     ///   `obs`, the `file://` URL of [`obs_root`](Self::obs_root)
     ///

@@ -1,4 +1,4 @@
-//! Uploads of outputs and logs, and interruption of all copies by stop requests and limits.
+//! Uploads of outputs and logs. Stop requests and time limits interrupt all copies.
 
 use std::io;
 
@@ -15,8 +15,8 @@ use crate::{
 /// Time limit of a preparation: a future that completes when the limit is reached.
 pub(super) type PrepareLimit = Shared<Sleep>;
 
-/// Runs a copy until `end` completes. The function waits until an interrupted copy has ended,
-/// because that copy could otherwise overwrite a newer file later.
+/// Runs a copy until `end` completes. Waits until an interrupted copy has ended, because it could
+/// otherwise overwrite a newer file later.
 async fn copy_until<T, E>(
     end: impl Future<Output = E>,
     interrupt: &CancellationToken,
@@ -34,7 +34,7 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// Runs a step before the code, which stop requests and the limit of the preparation interrupt.
+    /// Runs a copy before the code, which stop requests and the limit of the preparation interrupt.
     pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
@@ -53,8 +53,8 @@ impl Driver {
         }
     }
 
-    /// Runs a copy after the code. After a stop request it may continue for the grace period, which
-    /// copies with the same `end` share. Returns `false` if it was interrupted.
+    /// Runs a copy after the code. After a stop request, the copy may continue for the grace
+    /// period, which copies with the same `end` share. Returns `false` if the copy was interrupted.
     pub(super) async fn within_grace(
         &self,
         end: &SharedLimit,
@@ -128,7 +128,7 @@ impl Driver {
             let runner = &self.state.work.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
-                // The file of an empty log does not exist.
+                // The log is empty, so its file does not exist.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
                 Ok(()) => {}

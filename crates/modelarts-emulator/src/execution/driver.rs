@@ -24,7 +24,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Time limit of a run, or grace period of copies. It starts at its first use.
+/// Time limit of a run, or grace period of copies, that starts at its first use.
 pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 
 /// Cause of the end of a run, before it is recorded as an event.
@@ -32,7 +32,7 @@ pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 pub(super) enum Ending {
     /// All workers ended. Contains the first failure, if any.
     Exited(Option<TaskFailure>),
-    /// A request stopped the job. Contains a worker and its exit code, if the code ran.
+    /// The job was stopped. Contains the reason, and a worker's exit code if the code ran.
     Stopped(StopReason, Option<TaskFailure>),
     /// The job did not reach the queue, or the start of its code, within the time limit.
     PrepareTimedOut,
@@ -46,7 +46,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// Returns the cause of the end of a run whose nodes were lost. `task` ran on one of them.
+    /// Returns the cause of the end of a run whose nodes were lost. `task` ran on a lost node.
     pub(super) fn of_loss(loss: Loss, task: String) -> Self {
         match loss {
             Loss::NodeFault => Self::NodeFault(task),
@@ -57,7 +57,7 @@ impl Ending {
         }
     }
 
-    /// Adds the first failure of a worker to a cause of type `Exited` or `Stopped`.
+    /// Sets the failure of `Exited` or `Stopped`, and returns other causes unchanged.
     pub(super) fn with_failure(self, failure: Option<TaskFailure>) -> Self {
         match self {
             Self::Exited(_) => Self::Exited(failure),
@@ -80,7 +80,7 @@ pub(super) struct Driver {
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
-    /// Nodes of the launcher, if it has a queue of its own.
+    /// Nodes assigned by the launcher, if it has a queue of its own.
     #[cfg(feature = "slurm")]
     pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
@@ -153,7 +153,7 @@ impl Driver {
         }
     }
 
-    /// Waits for `duration`, or until a stop is requested.
+    /// Waits for `duration`. Returns an error as soon as a stop is requested.
     pub(super) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
         let sleep = self.state.clock.sleep(duration);
         tokio::select! {
@@ -167,7 +167,7 @@ impl Driver {
         self.stop_request_that(|_| true)
     }
 
-    /// Completes at the first stop request that fits, or when the job no longer exists.
+    /// Completes at the first stop request that satisfies `fits`, or when the job no longer exists.
     pub(super) fn stop_request_that(
         &self,
         fits: fn(StopReason) -> bool,
@@ -205,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Returns the grace period of processes that must end. A reset ends it early.
+    /// Returns the grace period of processes that must end. A reset ends the grace period early.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.settings.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);

@@ -58,7 +58,7 @@ impl Driver {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
-            // A request terminated the job while its outputs were being uploaded.
+            // A request has terminated the job while its outputs were being uploaded.
             if job.state == JobState::Terminating {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
@@ -92,7 +92,7 @@ impl Driver {
         self.note(EventKind::TerminateJob { job });
     }
 
-    /// Waits, unless a deletion, a reset or the end of the emulator shortens it.
+    /// Waits for `duration`, or until a deletion, a reset or the end of the emulator is requested.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
         tokio::select! {

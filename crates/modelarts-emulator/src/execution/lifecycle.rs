@@ -35,7 +35,7 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
-/// Continues all jobs that are not settled. Their processes have already been ended.
+/// Continues the unsettled jobs of an earlier emulator, whose processes have already been ended.
 pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(state.clock.as_ref());
     for id in state.store.open_ids()? {
@@ -83,7 +83,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
+/// Stores and starts a new job. Returns an error if a limit or another job prevents this.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
     state.store.insert(job, quota, state.settings.one_job_per_output)?;
@@ -133,8 +133,8 @@ impl Driver {
         self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
 
-    /// Runs a job to the end of the code; an error ends it before. The `first` round starts from
-    /// Creating, others in the queue. A `requeued` job precedes others, and its wait is limited.
+    /// Runs the job up to the end of the code. An error is an earlier end. The `first` round starts
+    /// in Creating, others in the queue. A `requeued` job precedes others, and its wait is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.settings.timing.clone();
         if first {
@@ -172,7 +172,7 @@ impl Driver {
         })
     }
 
-    /// Returns an error if the job is stopped, its pool is gone, or a restarted job waits too long.
+    /// Waits for nodes. Fails if the job is stopped, its pool is gone, or a restart times out.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.work.scheduler.has_pool(pool) {
@@ -205,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Puts the job back into the queue. Returns `false` if it must not be restarted.
+    /// Uploads the outputs, and requeues the job. Returns `false` if the job must not be restarted.
     async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
         let allowed = match (retry.unconditional, retry.times) {

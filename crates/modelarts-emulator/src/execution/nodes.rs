@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Waits for the nodes of such a launcher. Events contain the reasons for the wait.
+    /// Waits until the launcher assigns nodes, if it has a queue. Events state why the job waits.
     pub(super) async fn allocate(&mut self) -> Result<(), Ending> {
         let (store, runner) = (&self.state.store, &self.state.work.runner);
         let priority = store.read(&self.id, |job| job.settings.priority);
@@ -49,7 +49,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the loss of the nodes if it caused the failure, or else the failure.
+    /// Returns the loss of the nodes if it caused the failure; otherwise returns `ending`.
     pub(super) fn cause_of_failure(&self, ending: Ending) -> Ending {
         let loss = self.allocation.as_ref().and_then(|nodes| nodes.loss());
         match (&ending, loss) {

@@ -38,7 +38,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the pre-check, which only jobs that may be restarted have (SOURCES D-152).
+    /// Runs the pre-check, which exists only for jobs that may be restarted (SOURCES D-152).
     async fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -131,7 +131,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Performs a step, with an event at its start and one with its duration and result at its end.
+    /// Performs a step. Its events are the start, and the end with the duration and the result.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,

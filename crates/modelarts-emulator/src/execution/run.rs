@@ -1,4 +1,4 @@
-//! The run of the code: starts the workers, supervises them, and waits for their end.
+//! Run of the code: start, supervision and end of the workers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -86,7 +86,7 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers. A failure, an interruption or a hang ends all of them.
+    /// Waits for the workers to exit. A failure, an interruption or a hang ends all workers.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
@@ -136,7 +136,7 @@ impl Driver {
         (end.unwrap_or(RunEnd::Ended(Ending::Exited(None))), failure)
     }
 
-    /// Waits for the end of a worker, or terminates it when all workers must end.
+    /// Waits until a worker exits, or terminates the worker when all workers must end.
     async fn run_worker(
         &self,
         task: String,
@@ -157,7 +157,7 @@ impl Driver {
             }
             exit = run.wait() => exit,
         };
-        // The loss of a node produces no exit code.
+        // If the node was lost, there is no exit code.
         if let Exit::Code(exit_code) = exit {
             let task = task.clone();
             self.note(EventKind::TaskFinished { task, exit_code });
@@ -165,7 +165,7 @@ impl Driver {
         (task, exit)
     }
 
-    /// Records the early end of the code. A job that the next emulator runs again stays Running.
+    /// Records an early end of the code. A job that the next emulator will run again stays Running.
     pub(super) fn begin_stop(&self, why: StopReason) {
         if why == StopReason::Suspend {
             return;
@@ -182,8 +182,8 @@ impl Driver {
         self.note_termination();
     }
 
-    /// Uploads, measures and detects hangs until it is interrupted. Returns `true` only if the job
-    /// hangs and must be restarted, which `may_restart` permits.
+    /// Exports outputs and logs, records the usage and detects hangs until `interrupt` is
+    /// cancelled. Returns `true` only if the job hangs and `may_restart` permits a restart.
     pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
         let mut now = self.now();
         let workers = self.workers.iter();
@@ -261,8 +261,8 @@ impl Driver {
         }
     }
 
-    /// Returns true if a hanging job must be restarted. A job with accelerator cards hangs if its
-    /// logs and processor time show no activity for the whole detection time.
+    /// Reports a hang, and returns `true` if it must restart the job. A job with accelerator cards
+    /// hangs if its logs and processor time show no activity for the whole detection time.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
@@ -277,7 +277,7 @@ impl Driver {
             let usage = self.state.work.runner.usage(worker.clone()).await;
             let log = self.state.work.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // Waiting needs some processor time: more than a twentieth of the time is activity.
+            // Waiting uses some processor time, so only more than a twentieth counts as activity.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

@@ -1,4 +1,4 @@
-//! A job with an invented past, from its seed.
+//! Creation of a job with a made-up history from its seed.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// Builds the job with the number `n`, from 0. An error starts with the member of the seed.
+    /// Builds job number `n`, from 0. An error message starts with the name of the seed's member.
     pub(super) fn build_job(
         &self,
         state: &EmulatorState,
@@ -174,7 +174,7 @@ impl Seed {
         if !(1..=255).contains(&exit_code) {
             return Err(".exit_code must be between 1 and 255".to_owned());
         }
-        // Creation times within a seed are one second apart, and never in the future.
+        // The creation times of the jobs of a seed are one second apart, and never in the future.
         let later = std::time::Duration::from_secs(u64::from(n));
         let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
@@ -224,7 +224,7 @@ impl Seed {
         Ok(())
     }
 
-    /// Moves the job through the phases of its past, and records their events.
+    /// Moves the job through the phases of its history, and records their events.
     fn replay(&self, job: &mut Job, phase: &str, times: &SeedTimes) -> Result<(), String> {
         let (created, started) = (times.created, times.started);
         let ended = times.ended.unwrap_or(created);

@@ -1,4 +1,4 @@
-//! Seeds: jobs with an invented past, for tests of lists and details.
+//! Seeds: jobs with a made-up history, for tests of lists and details.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Jobs to create with an invented past. [`Seeds::from_json`] reads them from JSON.
+/// Jobs to create with a made-up history. [`Seeds::from_json`] reads them from JSON.
 ///
 /// ```json
 /// {"jobs": [
@@ -21,8 +21,8 @@ use crate::{
 /// ]}
 /// ```
 ///
-/// - `name` (default: the name in `job`): must not exist yet; with `count`, `{n}` is replaced by 0,
-///   1, …
+/// - `name` (default: the name in `job`): a name that does not exist yet; with `count`, `{n}` is
+///   replaced by 0, 1, …
 /// - `job` (default: a command in a custom image): the body of a CreateTrainingJob request, to
 ///   which all its rules apply
 /// - `count` (default: 1): the number of jobs; their creation times are one second apart
@@ -47,7 +47,7 @@ pub struct Seeds {
     jobs: Vec<Seed>,
 }
 
-/// Error of reading or creating seeds. None of their jobs is created.
+/// Error of reading or creating seeds. None of the jobs is created.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SeedError(String);
@@ -61,13 +61,13 @@ impl Seeds {
     /// Reads seeds. The emulator validates them when it creates their jobs.
     ///
     /// # Errors
-    /// Returns an error if the JSON does not have the structure of seeds. The error is a sentence
-    /// that names the member and states the rule.
+    /// Returns an error that names the member and states the rule if the JSON does not have the
+    /// structure of seeds.
     pub fn from_json(text: &str) -> Result<Self, SeedError> {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Creates all jobs or none. `keep_existing` skips names that exist already.
+    /// Creates all jobs or none. `keep_existing` skips jobs whose names exist already.
     pub(crate) async fn create_jobs(
         &self,
         state: &Arc<EmulatorState>,
@@ -91,7 +91,7 @@ impl Seeds {
         Ok(ids)
     }
 
-    /// Validates the first and the last job of each seed before the emulator creates any.
+    /// Validates the first and the last job of each seed before any job is created.
     fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
         let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Seeds {
         Ok(())
     }
 
-    /// `ids` receives the IDs of all jobs whose creation began, even on failure.
+    /// Creates the jobs. `ids` receives the ids of all jobs whose creation began, even on failure.
     async fn create_each(
         &self,
         state: &Arc<EmulatorState>,
@@ -147,7 +147,7 @@ impl Seeds {
     }
 }
 
-/// `sentence` starts with the member that follows the index.
+/// Adds the index of the seed to an error `sentence`, which starts with the name of the member.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }

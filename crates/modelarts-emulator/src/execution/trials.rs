@@ -95,7 +95,7 @@ impl Driver {
         (ending, failure.filter(|_| !any_success))
     }
 
-    /// Runs a trial, and returns its task and exit; the exit code of a stopped trial is 0.
+    /// Runs a trial, and returns its task and exit. The exit code of a stopped trial is 0.
     async fn run_trial(
         &self,
         tuning: &Tuning,

@@ -17,7 +17,7 @@ pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 /// Directory of the wheel of MoXing in a container.
 pub(crate) const PACKAGE_DIR: &str = "/home/ma-user/modelarts/package";
 
-/// The error is a phrase that follows the name of the field in a message.
+/// Checks a container path. The error is a phrase that follows the name of the field.
 pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
@@ -31,7 +31,7 @@ pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Absolute path below `/home` in the container, and below a worker's directory on this machine.
+/// Absolute path below `/home` in a container, stored below the worker's directory on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContainerPath(String);
 

@@ -2,10 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Folder of the charts of a search, which the service draws and the emulator does not.
+/// Folder of the charts of a search. The service draws them, the emulator does not.
 pub(crate) const CHARTS: &str = "hyperparameter-analysis/fanova/";
 
-/// Parsed OBS location. Its parts are plain names: none is empty, `.` or `..`.
+/// Parsed OBS location. No part is empty, `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath {
     parts: Vec<String>,
@@ -13,7 +13,7 @@ pub(crate) struct ObsPath {
 }
 
 impl ObsPath {
-    /// Repeated slashes count as one. The error is a phrase that follows the name of the field.
+    /// Parses a location; repeated slashes are one. Errors are phrases that follow the field name.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
@@ -38,7 +38,7 @@ impl ObsPath {
         self.parts.iter().collect()
     }
 
-    /// Returns true if the location is a bucket or ends with a slash, so that it is no object.
+    /// Returns `true` if the location is a bucket or ends with a slash, and is thus not an object.
     pub(crate) fn is_directory(&self) -> bool {
         self.folder
     }
@@ -47,7 +47,7 @@ impl ObsPath {
         self.parts.first().map_or("", String::as_str)
     }
 
-    /// Returns the last part. When the service downloads a directory, the copy keeps this name.
+    /// Returns the last part, which names the copy when the service downloads a directory.
     pub(crate) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)
     }

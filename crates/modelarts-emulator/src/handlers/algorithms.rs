@@ -33,7 +33,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // The same rules apply to the code and the parameters of a job, without its data.
+    // The code and the parameters must satisfy the rules for a job without data.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -56,13 +56,13 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     validation::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
 }
 
-/// Returns a member of the body, with null for an empty list.
+/// Returns `value`, or null for an empty list.
 fn non_empty(value: &Value) -> Value {
     let is_empty = value.as_array().is_some_and(Vec::is_empty);
     if is_empty { Value::Null } else { value.clone() }
 }
 
-/// Returns `advanced_config`, with an empty object for an empty search.
+/// Returns `advanced_config`. An `auto_search` with only empty members becomes an empty object.
 fn advanced_config(body: &Value) -> Value {
     let mut config = body["advanced_config"].clone();
     if let Some(Value::Object(search)) = config.get_mut("auto_search")
@@ -166,8 +166,8 @@ pub(super) fn show(call: &ApiCall<'_>) -> Reply {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name and tags that the body
-/// lacks stay; a body with only `metadata` changes no other member.
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). Keeps the name and the tags if the
+/// body lacks them. A body with only `metadata` changes no other member.
 pub(super) fn change(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
@@ -258,7 +258,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> Reply {
     documents.retain(|document| {
         query.is_in_workspace(&document.value["metadata"]) && document.name.contains(&part)
     });
-    // All other lists are in the order of creation, which does not depend on the clock.
+    // Other lists are in the order of creation, which does not depend on the clock.
     if query.sort_by == "name" {
         documents.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -267,8 +267,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> Reply {
     ok(shown)
 }
 
-/// Validates the body of a job, and adds the members of its stored algorithm. It is validated as
-/// received, for its structure, and again when it is complete.
+/// Validates the body of a job, and adds the members of its stored algorithm. The structure of the
+/// body is validated as received, and the body again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.records.algorithms.find(&call.user.project_id, id));
@@ -295,7 +295,7 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
     Ok(filled)
 }
 
-/// Adds members of the stored algorithm. A boot file or command of the job replaces both of them.
+/// Adds missing members from a stored algorithm. A boot file or command of the job replaces both.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct ApiCall<'a> {
     pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
-    /// IDs in the path, except that of the project.
+    /// Ids in the path, except that of the project.
     pub(crate) ids: &'a HashMap<String, String>,
     /// Query string of the URL, as received.
     pub(crate) query: &'a str,
@@ -46,7 +46,7 @@ impl ApiCall<'_> {
         serde_json::from_slice(self.body).map_err(|_| ApiError::of(2787, &[]))
     }
 
-    /// Returns a parameter of the query, or `None` if it is absent or blank.
+    /// Returns a parameter of the query, or `None` if it is absent or empty.
     pub(crate) fn param(&self, name: &str) -> Result<Option<String>, ApiError> {
         let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         let value = pairs.find(|(key, value)| *key == name && !value.is_empty());
@@ -58,7 +58,7 @@ impl ApiCall<'_> {
         self.param(name)?.ok_or_else(|| bad_param(name))
     }
 
-    /// All numbers in a query are 32-bit integers; responses repeat some of them.
+    /// Returns a number in the query. It must be in `range` and fit into a signed 32-bit integer.
     pub(crate) fn number(
         &self,
         name: &str,

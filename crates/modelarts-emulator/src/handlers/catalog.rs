@@ -107,7 +107,7 @@ pub(super) fn event_categories(call: &ApiCall<'_>) -> Reply {
 
 // ---- templates of the configuration file of a search ----
 
-/// Families of templates, with their names in English and Chinese (SOURCES O, X). The Chinese ones
+/// Families of templates, with their names in English and Chinese (SOURCES O, X). The Chinese names
 /// are the emulator's own, because the example has a placeholder (SOURCES D-81).
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("hpo", "超参搜索", &["Anneal", "Bayes", "DragonFly", "FixNorm", "GridSearch", "TPE"]),
@@ -116,7 +116,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
-/// Settings that a template adds to the common ones, as far as a source contains them.
+/// Settings that a template adds to the common settings, as far as a source contains them.
 const SETTINGS: [(&str, &str); 3] = [
     ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),
     ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),

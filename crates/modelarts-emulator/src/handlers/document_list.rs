@@ -17,7 +17,7 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// If several parameters are invalid, the error names the first one in this order.
+    /// Reads the query. The error names the first invalid parameter in the order of the checks.
     pub(super) fn read(call: &ApiCall<'_>, sort_keys: &[&'static str]) -> Result<Self, ApiError> {
         let limit = call.number("limit", 1..=LIMIT, LIMIT)?;
         let offset = call.number("offset", 0..=usize::MAX, 0)?;
@@ -33,7 +33,7 @@ impl ListQuery {
         requested.all(|workspace| own == workspace)
     }
 
-    /// `total` counts the documents of the project; `matching` is in ascending order.
+    /// Returns a page. `total` counts the project's documents; `matching` is in ascending order.
     pub(super) fn response(
         &self,
         total: usize,

@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// ID of the default workspace.
+/// Id of the default workspace.
 const DEFAULT: &str = "0";
 
-/// Returns the key that is unique in a project: the name within its workspace.
+/// Returns the key of an experiment that is unique in a project, from its workspace and its name.
 fn unique_name(workspace: &str, name: &str) -> String {
     match workspace {
         DEFAULT => name.to_owned(),

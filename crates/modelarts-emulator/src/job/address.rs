@@ -1,29 +1,29 @@
-//! Addresses of a job's workers. All of them are loopback addresses of this machine.
+//! Addresses of the workers of a job, which are loopback addresses of this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Number of addresses in a row. The addresses of a row differ only in their last byte, 1 to 254.
+/// Number of worker addresses in a /24 block, with the last byte 1 to 254.
 const ROW_LENGTH: u32 = 254;
-/// Maximum number of rows of addresses of a job, enough for two thousand workers.
+/// Maximum number of /24 blocks of a job, enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
-/// Returns the address of a worker: its own on Linux, 127.0.0.1 on other systems.
+/// Returns the address of a worker: a separate one on Linux, 127.0.0.1 on other systems.
 pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();
     }
     let [high, low] = network(job_id).to_be_bytes();
-    // Addresses beyond the first row are in the next rows.
+    // Addresses beyond the first block are in the next blocks.
     let row = (index / ROW_LENGTH % u32::from(MAX_ROWS) + u32::from(low)) % 256;
     format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
 
-/// Returns the bytes that identify a job in the addresses of its workers; 0 except on Linux.
+/// Returns the two address bytes that identify a job, or 0 if the system is not Linux.
 pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
     }
-    // Two bytes of the job ID distinguish the addresses of different jobs.
+    // Two bytes of the job id distinguish the addresses of different jobs.
     let byte = |at: usize| {
         job_id.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).unwrap_or(0)
     };
@@ -39,7 +39,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Returns the possible owners of an address: several, because rows of different jobs overlap.
+    /// Returns the possible owners of an address: several if the blocks of jobs overlap.
     pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
         let IpAddr::V4(address) = address else {
             return Vec::new();

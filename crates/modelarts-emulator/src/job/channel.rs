@@ -19,7 +19,7 @@ pub(crate) struct Channel {
     pub(crate) access: Access,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// True if existing content is downloaded before the code starts.
+    /// `true` if existing content is downloaded before the code starts.
     pub(crate) prefetch: bool,
     /// Interval between uploads while the job runs.
     pub(crate) period: Duration,
@@ -66,7 +66,7 @@ pub(crate) enum VolumeSource {
     Obs(ObsPath),
 }
 
-/// Default of `period`: `30s` (SOURCES O).
+/// Default interval between uploads: `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
 pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
@@ -119,7 +119,7 @@ fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// Reads `spec.volumes` of a validated request. A volume without a source or a path mounts nothing.
+/// Reads `spec.volumes` of a validated request. Omits volumes without a source or a path.
 pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {

@@ -11,7 +11,7 @@ use crate::clock::timestamp::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Wording {
-    /// Text of the events API, or of the guide where that of the API is not known.
+    /// Text of the events API, or text of the guide if the text of the API is not known.
     #[default]
     Api,
     /// Text of the events guide (`The training job starts to run.`).
@@ -151,7 +151,7 @@ const DEPENDENCIES_FAILED: &str = "[{task}] [Duration: {seconds}] Failed to inst
      dependency packages. Import the following files: {files}. Failure cause: {cause}";
 
 impl EventKind {
-    /// Returns the text in English.
+    /// Returns the text of the event in English.
     #[must_use]
     pub fn message(&self, wording: Wording) -> String {
         let cluster = |object: &str, name: &str, reason: &str, text: &str| {
@@ -194,7 +194,7 @@ impl EventKind {
         }
     }
 
-    /// Returns true if no event except the billing event follows this one.
+    /// Returns `true` if only the billing event may follow this event.
     pub(crate) fn is_final(&self) -> bool {
         self.row().is_some_and(|row| row.is_final)
     }
@@ -212,7 +212,7 @@ impl EventKind {
         }
     }
 
-    /// Returns the row of the description. Events with a text of the emulator have none.
+    /// Returns the row of the OpenAPI description, or `None` if the emulator defines the text.
     fn row(&self) -> Option<&'static EventRow> {
         if matches!(self, Self::Given { .. }) {
             return None;

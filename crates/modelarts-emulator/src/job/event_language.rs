@@ -1,4 +1,4 @@
-//! Event texts in the language of the header `X-Language`. The Chinese ones are the emulator's own.
+//! Event texts in the language of the header `X-Language`. The emulator defines the Chinese texts.
 
 use axum::http::HeaderMap;
 
@@ -22,7 +22,7 @@ impl Language {
 }
 
 impl EventKind {
-    /// Events of the cluster and of seeds exist in one language only.
+    /// Returns the text. Events of the cluster and of seeds exist in one language only.
     pub(crate) fn text(&self, wording: Wording, language: Language) -> String {
         match language {
             Language::English => None,
@@ -38,7 +38,7 @@ impl EventKind {
     }
 }
 
-/// Chinese texts by kind, with the placeholders of the English ones; `{hours}` is a number.
+/// Chinese texts by kind, with the placeholders of the English texts; `{hours}` is a number.
 const CHINESE: &[(&str, &str)] = &[
     ("Created", "训练作业已创建。"),
     ("CreateFailed", "训练作业失败：{cause}"),

@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) owner: Owner,
-    /// Stored once, separately from the state, because it may be large and never changes.
+    /// Request, stored separately from the state, because it may be large and never changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
     pub(crate) settings: JobSettings,
@@ -62,7 +62,7 @@ pub(crate) struct JobSettings {
     /// Members changed after the job was created, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// 0 to 3 in a create request, 1 to 3 in a change of a queued job (SOURCES D-68).
+    /// Priority: 0 to 3 in a create request, 1 to 3 in a change of a queued job (SOURCES D-68).
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) struct History {
     pub(crate) schedule_count: u32,
     /// Number of restarts after a failure.
     pub(crate) restarts: u32,
-    /// Points of `node_count_metrics`: times and numbers of nodes. Responses add the latest sample.
+    /// Samples of `node_count_metrics`: times and node counts. Responses add the latest sample.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
@@ -87,10 +87,10 @@ pub(crate) struct History {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lifecycle {
-    /// True when the job is complete: its processes have ended, and its last event is recorded.
+    /// `true` if the job is complete: its processes have ended, and its last event is recorded.
     pub(crate) settled: bool,
     pub(crate) deleted: bool,
-    /// True for a seeded job that keeps its phase until it is stopped or deleted.
+    /// `true` for a seeded job that keeps its phase until it is stopped or deleted.
     pub(crate) standing: bool,
     #[serde(skip)]
     stop: watch::Sender<Option<StopReason>>,
@@ -105,7 +105,7 @@ pub(crate) struct TaskFailure {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Timestamp,
-    /// True for a restart in place, without scheduling.
+    /// `true` for a restart in place, without scheduling.
     pub(crate) restarted: bool,
     pub(crate) end: Option<RecordEnd>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
-    /// Value of `end_recover`, the way in which the job continues, if it does.
+    /// Value of `end_recover`: the way in which the job continues. `None` if the job ends.
     pub(crate) recover: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl Job {
         merge(&mut self.settings.changed, changed);
     }
 
-    /// A deleted job is open until it is removed.
+    /// Returns `true` until the job is final and settled or, if it was deleted, until its removal.
     pub(crate) fn is_open(&self) -> bool {
         !(self.lifecycle.settled && self.state.is_final()) || self.lifecycle.deleted
     }
@@ -174,7 +174,7 @@ impl Job {
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// Returns true if this active job and `other` write to the same output location.
+    /// Returns `true` if this active job and `other` write to the same output location.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.owner.project == other.owner.project
@@ -185,7 +185,7 @@ impl Job {
             })
     }
 
-    /// Returns `false` if the transition is not allowed, for example after a concurrent change.
+    /// Moves the job to `next`. Returns `false` if the transition is not allowed.
     pub(crate) fn advance(&mut self, next: JobState, now: Timestamp) -> bool {
         if !self.state.may_become(next) {
             return false;
@@ -216,7 +216,7 @@ impl Job {
         true
     }
 
-    /// Adds two points, one with the old and one with the new number of nodes.
+    /// Adds two samples: the old number of nodes one second before `now`, the new number at `now`.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.history.nodes.last().copied()
@@ -238,7 +238,7 @@ impl Job {
         self.events.push(Event { time, kind });
     }
 
-    /// A later reason replaces an earlier one only if it is more urgent.
+    /// Requests a stop. A later reason replaces an earlier reason only if it is more urgent.
     pub(crate) fn ask_to_stop(&self, reason: StopReason) {
         self.lifecycle.stop.send_if_modified(|current| {
             let replace = current.is_none_or(|current| current.urgency() < reason.urgency());
@@ -258,7 +258,7 @@ impl Job {
     }
 }
 
-/// Merges the members of an object into another, recursively. Null counts as absent.
+/// Merges the members of `from` into `into`, recursively. Null counts as absent.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (name, member) in from {
         match (into.get_mut(name), member) {

@@ -19,7 +19,7 @@ use crate::{
 /// Default of `spec.runtime_type`.
 pub(crate) const RUNTIME_TYPE: &str = "production";
 
-/// The default value is a placeholder for a request that has not been read yet.
+/// Request of a job. Its default value is a placeholder for a request that has not been read yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
     /// Body as received, with the members of a stored algorithm.
@@ -47,11 +47,11 @@ pub(crate) struct JobRequest {
     pub(crate) retry: Retry,
     /// Search whose trials run the code, if the job has one.
     pub(crate) tuning: Option<Tuning>,
-    /// Requests of the elements of `tasks`; `node_count` of the job is their total.
+    /// Requests of the elements of `tasks`. `node_count` of the job is the total of all elements.
     pub(crate) roles: Vec<Arc<JobRequest>>,
     /// Name of the role, if this is the request of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Index of the first task of the role: not 0 if earlier elements have the same role.
+    /// Index of the first task of the role. Not 0 if earlier elements have the same role.
     pub(crate) first_index: u32,
 }
 
@@ -83,12 +83,12 @@ pub(crate) struct Parameter {
     pub(crate) constraint: Option<Value>,
 }
 
-/// Export path of logs: `spec.log_export_path`.
+/// Destination of the log export: `spec.log_export_path`.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum LogExport {
     #[default]
     NotGiven,
-    /// The member is present but blank. Responses contain `{}`.
+    /// The member is present but empty. Responses contain `{}`.
     Blank,
     To(ObsPath),
 }
@@ -98,9 +98,9 @@ pub(crate) enum LogExport {
 pub(crate) struct Retry {
     /// Maximum number of restarts. A value other than 0 also requests a pre-check.
     pub(crate) times: u32,
-    /// True if any failure restarts the job, at most three consecutive times.
+    /// `true` if any failure restarts the job, at most three consecutive times.
     pub(crate) unconditional: bool,
-    /// True if the job is restarted in place when it hangs.
+    /// `true` if the job is restarted in place when it hangs.
     pub(crate) hang: bool,
 }
 
@@ -160,7 +160,7 @@ impl JobRequest {
         })
     }
 
-    /// Returns the requests of the roles, or the job's own.
+    /// Returns the requests of the roles or, without roles, the request of the job itself.
     pub(crate) fn role_requests(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),
@@ -187,7 +187,7 @@ impl JobRequest {
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// The last segment of the copy is that of the original.
+    /// Returns the path of the copy of the code. Its last segment is that of the code directory.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
             Some(code_dir) => self.job_dir().join(code_dir.last()),
@@ -203,7 +203,7 @@ impl JobRequest {
         self.auto_stop_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns `MA_HANG_DETECT_TIME`, in minutes; default 30.
+    /// Returns the detection time of hangs: `MA_HANG_DETECT_TIME` in minutes, default 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -214,7 +214,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// Returns the image name that events contain.
+    /// Returns the name of the image for events.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()
@@ -235,7 +235,7 @@ impl JobRequest {
         }
     }
 
-    /// Returns the string at a JSON pointer in the body, or an empty string if it is absent.
+    /// Returns the string at a JSON Pointer in the body, or an empty string if it is absent.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()

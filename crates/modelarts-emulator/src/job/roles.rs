@@ -80,7 +80,7 @@ fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     })
 }
 
-/// Returns the name of a role as spelled in the names of environment variables.
+/// Returns a role as spelled in names of environment variables: upper case, `_` instead of `-`.
 pub(crate) fn role_variable(role: &str) -> String {
     role.to_uppercase().replace('-', "_")
 }

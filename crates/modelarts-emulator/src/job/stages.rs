@@ -15,7 +15,7 @@ const STAGES: [(&str, &str, &str); 4] = [
     ("end", "Ended", "已结束"),
 ];
 
-/// The stages between queue and end appear once for each time that the job is scheduled.
+/// Renders the stages as records, one for each time that the job is scheduled.
 pub(crate) fn render(id: &str, events: &[Event]) -> Value {
     let mut records: Vec<Vec<(usize, Timestamp)>> = Vec::new();
     for event in events {

@@ -13,7 +13,7 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// Other secondary phases result from failures that cannot occur here.
+    /// The creation failed. Failures with other secondary phases cannot occur in the emulator.
     CreateFailed,
 }
 
@@ -43,7 +43,7 @@ impl JobState {
         matches!(self, Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed)
     }
 
-    /// A stop request in Terminating is rejected (SOURCES D-153).
+    /// Returns `true` if a stop is accepted. In Terminating, it is rejected (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
@@ -90,28 +90,28 @@ pub enum RestartOn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
     ByUser,
-    /// The maximum running duration in hours, `spec.auto_stop`.
+    /// Maximum running duration in hours, `spec.auto_stop`.
     AfterHours(u32),
     Deleted,
     Shutdown,
-    /// The end of an emulator that leaves its running jobs to the next one.
+    /// End of an emulator that leaves its running jobs to the next emulator.
     Suspend,
-    /// A request `POST /_emulator/reset`, which grants no grace period.
+    /// Request `POST /_emulator/reset`, which grants no grace period.
     Reset,
 }
 
 impl StopReason {
-    /// Returns true if the steps after the end of the code are performed without delays.
+    /// Returns `true` if the steps after the end of the code are performed without delays.
     pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 
-    /// Returns true if the emulator ends, and the next one continues the job.
+    /// Returns `true` if the emulator ends, and the next emulator continues the job.
     pub(crate) const fn is_end_of_emulator(self) -> bool {
         matches!(self, Self::Shutdown | Self::Suspend)
     }
 
-    /// A reason replaces an earlier one that is less urgent.
+    /// Returns the urgency, from 0. A reason replaces an earlier reason that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

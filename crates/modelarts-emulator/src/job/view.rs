@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Renders a job as creations, details, stops and lists return it.
+/// Renders a job as responses to create, details, stop and list requests contain it.
 pub(crate) fn job(job: &Job, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
@@ -97,7 +97,7 @@ const APPLICATIONS: [(&str, &str); 3] = [
     ("mindstudio-insight/enable", "mindstudio_insight"),
 ];
 
-/// Adds the addresses and tokens of the requested endpoints. No server listens on them.
+/// Adds the addresses and tokens of the requested endpoints. No server listens on the addresses.
 fn add_endpoints(shown: &mut Value, job: &Job, body: &Value) {
     if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
         let urls = job.tasks().zip(0..).map(|(task, index)| {
@@ -265,7 +265,7 @@ fn channel(channel: &Channel, given: &Value) -> Value {
             DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
             DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
-                // The service derives this URL from both IDs.
+                // The service derives this URL from both ids.
                 let url = format!("/{id}/{version}/");
                 json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
             }
@@ -354,7 +354,7 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// Mode and period are the defaults (SOURCES O), because a role cannot specify others.
+/// Renders an output of a role. Roles always have the default mode and period (SOURCES O).
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();
@@ -362,7 +362,7 @@ fn output_of_role(output: &Channel) -> Value {
     shown
 }
 
-/// Each task has a node of its own, with the same address.
+/// Renders a task. Each task has a node of its own, with the address of the task.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({

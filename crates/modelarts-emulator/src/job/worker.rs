@@ -30,17 +30,17 @@ pub(crate) struct Worker {
     pub(crate) job: Arc<JobRequest>,
     /// The request that this worker runs: one of the [role requests](JobRequest::role_requests).
     pub(crate) request: Arc<JobRequest>,
-    /// Index among all workers of the job.
+    /// Index among all workers of the job, from 0.
     pub(crate) rank: u32,
-    /// Index among the workers of its role.
+    /// Index among the workers of the role, from 0.
     pub(crate) index: u32,
     /// Trial that the worker runs; trials share the container of the worker.
     pub(crate) trial: Option<Arc<WorkerTrial>>,
     /// Number of earlier runs of the job's code.
     pub(crate) run: usize,
-    /// Id of the user who created the job, if the worker may run.
+    /// Id of the user who created the job. Set only for workers that may run.
     pub(crate) user_id: String,
-    /// Host names of all workers, by rank; empty if they run on this machine.
+    /// Host names of all workers, by rank. Empty if the workers run on this machine.
     pub(crate) hosts: Arc<[String]>,
 }
 
@@ -62,7 +62,7 @@ impl Worker {
         })
     }
 
-    /// Returns a worker that runs a trial. Its outputs have a subdirectory for each trial.
+    /// Returns a copy of the worker that runs a trial. Its outputs have a subdirectory per trial.
     pub(crate) fn with_trial(&self, trial: WorkerTrial) -> Self {
         let mut request = JobRequest::clone(&self.request);
         for (name, value) in &trial.values {

@@ -1,5 +1,5 @@
-//! Line indexes of logs: the number of line ends up to the end of each block, with which a page is
-//! read without the log before it. They are in memory only, and start anew if a log was rewritten.
+//! Line indexes of logs: the number of line ends up to the end of each block, so that a page can be
+//! read without the log before it. Indexes are in memory only. A rewritten log gets a new index.
 
 use std::{collections::VecDeque, io, sync::Arc};
 
@@ -12,19 +12,19 @@ use crate::logs::{
 
 /// Size in bytes of a block. A page reads at most one block beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// Maximum number of blocks of a log (256 KiB): then the block size doubles. It must be even.
+/// Even number of blocks of a log (256 KiB of memory) at which the block size doubles.
 const MAX_BLOCKS: usize = 1 << 15;
-/// Number of bytes at the end of the counted part by which a rewritten log is detected.
+/// Number of bytes before the end of the counted part that are compared to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
 const MAX_LOGS: usize = 4096;
 /// Maximum number of blocks in all indexes together (16 MiB of memory).
 const MAX_ENTRIES: usize = 1 << 21;
 
-/// Indexes of recently used logs, the most recent one last.
+/// Indexes of recently used logs, the most recently used index last.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
-/// Locked while it is extended, so that concurrent requests do not read the same bytes twice.
+/// Index that is locked while it is extended, so that concurrent requests do not read bytes twice.
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
@@ -36,7 +36,7 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The most recently used index comes first. A locked one is in use and is kept.
+        // The most recently used index comes first. A locked index is in use and is kept.
         let kept = all.iter().rev().take(MAX_LOGS - 1).take_while(|(_, index)| {
             entries += index.try_lock().map_or(0, |index| index.line_ends.capacity());
             entries <= MAX_ENTRIES
@@ -94,7 +94,7 @@ impl LineIndex {
         }
     }
 
-    /// Returns a position before the lines after `skip`, and the number of lines before it.
+    /// Returns a position before line `skip + 1`, and the number of lines that begin before it.
     fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
@@ -102,7 +102,7 @@ impl LineIndex {
         }
     }
 
-    /// Continues counting until the index has `until` line ends or the log ends.
+    /// Extends the index to `until` line ends or the log's end. A rewritten log is counted anew.
     async fn extend<P: Future<Output = io::Result<Vec<u8>>>>(
         &mut self,
         until: usize,
@@ -124,8 +124,8 @@ impl LineIndex {
     }
 }
 
-/// Finds the lines of a page: those next to the base line that fit into `max_bytes`, or the
-/// beginning of a longer line. `part` reads at most a number of bytes from a position.
+/// Finds the lines of a page: the lines next to the base line that fit into `max_bytes`, or the
+/// beginning of a longer line. `part` reads up to a number of bytes from a position.
 pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,

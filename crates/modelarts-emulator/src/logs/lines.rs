@@ -1,13 +1,13 @@
-//! Search for lines of a log by their numbers, with one chunk and the selected lines in memory.
+//! Selection of lines of a log by number. Only one chunk and the selected lines are in memory.
 
 use std::collections::VecDeque;
 
-/// Line numbers start from 1; the base line itself is not included.
+/// Query for lines. Line numbers start from 1. The base line itself is not included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
     /// Maximum number of lines to return; at least 1.
     pub(crate) count: usize,
-    /// True to select the lines after the base line instead of those before it.
+    /// `true` to select the lines after the base line, `false` to select those before it.
     pub(crate) ascending: bool,
     /// Number of the base line. Default: the beginning or the end of the log.
     pub(crate) base: Option<usize>,
@@ -45,12 +45,12 @@ pub(super) struct LineCollector {
     query: LineQuery,
     /// Maximum size of all kept lines, in bytes.
     max_bytes: usize,
-    /// Last lines, at most as many as requested; of a line that is too long, only the beginning.
+    /// Last lines, at most as many as requested. Only the beginning of a line that is too long.
     kept: VecDeque<Vec<u8>>,
     /// Number of the first kept line.
     first: usize,
     size: usize,
-    /// Number of lines of the log that have begun.
+    /// Number of lines of the log that have begun so far.
     lines: usize,
     at_line_start: bool,
 }
@@ -60,7 +60,7 @@ impl LineCollector {
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
-            // Of a line that does not fit, one byte more than the limit is kept.
+            // If a line does not fit, one byte more than the limit is kept.
             max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX).min(usize::MAX - 1),
             kept: VecDeque::new(),
             first: lines.max(query.skip()) + 1,
@@ -119,7 +119,7 @@ impl LineCollector {
         self.first += 1;
     }
 
-    /// Returns the lines next to the base line that fit, or the beginning of a line that does not.
+    /// Returns the lines next to the base line that fit, or the beginning of a line that is longer.
     pub(super) fn finish(self) -> Option<Page> {
         let lines = self.kept.len();
         let mut content: Vec<u8> = self.kept.into_iter().flatten().collect();

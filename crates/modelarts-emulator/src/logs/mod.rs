@@ -12,10 +12,10 @@ use crate::{clock::timestamp::Timestamp, job::worker::Worker};
 
 /// Number of bytes of a log that are read in one operation.
 pub(crate) const LOG_CHUNK: u64 = 256 << 10;
-/// Time during which a link is valid, without a token or a signature.
+/// Time for which a link is valid. A link requires no authentication token and no signature.
 const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
 
-/// Issued links: the worker and the time of issue, by the token in the link.
+/// Issued links by the token in the link, with the worker and the time of issue.
 #[derive(Debug, Default)]
 pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
 

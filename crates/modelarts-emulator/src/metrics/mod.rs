@@ -92,7 +92,7 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// This machine has no accelerator cards.
+    /// Returns the measured minutes of processor and memory. This machine has no accelerator cards.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -148,7 +148,7 @@ impl Metrics {
         self.scripted.lock().insert(pod, scripted);
     }
 
-    /// Ends the series of a worker. The minutes of a later run follow those of an earlier one.
+    /// Ends the series of a worker, and stores its minutes after those of earlier runs.
     pub(crate) fn end_scripted(&self, pod: &str, now: Timestamp) {
         let ended = self.scripted.lock().remove(pod);
         if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
@@ -189,7 +189,7 @@ impl Metrics {
     }
 }
 
-/// Returns the row ID of a pod's series, and their start in milliseconds.
+/// Returns the row id of the series of a pod, and the start of the series in milliseconds.
 fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;

@@ -48,7 +48,7 @@ pub(super) struct ScriptedSeries {
 }
 
 impl ScriptedSeries {
-    /// Returns the minutes up to `now`. Returns `None` in the first second, before any sample.
+    /// Returns the minutes up to `now`, or `None` in the first second, before any sample.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {
@@ -77,7 +77,7 @@ pub(super) fn metrics_json(mut minutes: Minutes) -> Value {
     json!({"metrics": metrics})
 }
 
-/// Appends the later minutes to the earlier ones, and keeps the most recent [`MAX_MINUTES`].
+/// Appends later minutes to earlier minutes, and keeps the most recent [`MAX_MINUTES`].
 pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minutes {
     let mut minutes = earlier.unwrap_or_default();
     let before = minutes.values().map(Vec::len).max().unwrap_or_default();

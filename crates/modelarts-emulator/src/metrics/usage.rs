@@ -14,7 +14,7 @@ pub(crate) struct Usage {
     pub(crate) memory: u64,
 }
 
-/// Reading the process table takes time, so concurrent callers share the next reading.
+/// Meter of processes. Reading the process table is slow, so concurrent callers share a reading.
 #[derive(Debug)]
 pub(crate) struct Meter(Mutex<Reading>);
 
@@ -33,7 +33,7 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// Returns the usage of a process and all its descendants, or `None` if it has ended.
+    /// Returns the usage of a process and all its descendants, or `None` if the process has ended.
     pub(crate) fn measure(&self, leader: u32) -> Option<Usage> {
         let asked = Instant::now();
         let mut reading = self.0.lock();

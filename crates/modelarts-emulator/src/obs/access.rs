@@ -1,4 +1,4 @@
-//! Authentication of requests to OBS by access keys and security tokens, and buckets in host names.
+//! Authentication of OBS requests by access keys and security tokens, and buckets in host names.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,10 +16,10 @@ use crate::{
     obs::service::too_many_objects, state::EmulatorState, traffic::faults::Fault,
 };
 
-/// Suffix of hosts that name a bucket, such as `bucket.localhost`.
+/// Suffix of host names that start with a bucket, such as `bucket.localhost`.
 const LOCAL_DOMAIN: &str = ".localhost";
 
-/// Returns the bucket that a host names, such as `bucket.localhost:80`.
+/// Returns the bucket in a host name such as `bucket.localhost:80`, if there is one.
 pub(super) fn bucket_of_host(host: &str) -> Option<&str> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let at = name.len().checked_sub(LOCAL_DOMAIN.len())?;
@@ -39,7 +39,7 @@ impl S3Host for Hosts {
     }
 }
 
-/// Accepts all names, because the operations return errors that state the rule.
+/// Validation that accepts all names, because the operations return errors that state the rule.
 pub(super) struct AnyName;
 
 impl s3s::validation::NameValidation for AnyName {
@@ -67,7 +67,7 @@ fn known_key(state: &EmulatorState, access_key: &str) -> S3Result<KnownKey> {
     })
 }
 
-/// Check of a signed request: its security token, and the faults of its operation.
+/// Check of a signed request: its signature, its security token, and the faults of its operation.
 pub(super) struct Access(pub(super) Arc<EmulatorState>);
 
 #[async_trait::async_trait]
@@ -85,7 +85,7 @@ impl S3Access for Access {
         check_token(&key, request, now)?;
         let length = request.headers().get("content-length");
         let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        // s3s would return 500 for such a body.
+        // s3s would return the status 500 for a larger body.
         if request.s3_op().name() == "DeleteObjects" && length > Some(MAX_XML) {
             return Err(too_many_objects());
         }
@@ -106,7 +106,7 @@ pub(super) struct ObsRequest {
 }
 
 impl ObsRequest {
-    /// Returns an error if the next fault of the operation replaces the response.
+    /// Counts the request. Returns an error if a fault of the operation replaces the response.
     fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
         let Some(operation) = obs_operation(operation) else {
             return Ok(());
@@ -126,7 +126,7 @@ impl ObsRequest {
     }
 }
 
-/// Maximum size of a body in XML, which is that of s3s. A thousand keys are shorter.
+/// Maximum size of an XML body in bytes, as in s3s. A list of a thousand keys is shorter.
 const MAX_XML: u64 = 20 << 20;
 /// Maximum difference between the date of a signature and the clock of the system, in seconds.
 const MAX_SKEW: i64 = 15 * 60;
@@ -142,7 +142,7 @@ fn query_value(request: &S3AccessContext<'_>, wanted: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Checks the coverage and the age of a right signature. s3s checks the dates of AWS V4.
+/// Checks the coverage and the age of a valid signature. s3s checks the dates of AWS V4.
 fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     let headers = request.headers();
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -175,8 +175,8 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     let in_header = in_header.and_then(|(_, rest)| rest.split([',', ' ']).next());
     if let Some(signed) = in_query.as_deref().or(in_header) {
         let signed: Vec<&str> = signed.split(';').collect();
-        // Both are part of what is signed, as the hash of the body and the date. The date is a
-        // header that the server has added, if the client has sent `Date`.
+        // The signed text always contains both values, as the hash of the body and as the date. The
+        // server has added `x-amz-date` if the client has sent `Date`.
         let free = ["x-amz-content-sha256", "x-amz-date"];
         let names = headers.keys().map(|name| name.as_str());
         let names = names.filter(|name| name.starts_with("x-amz-") && !free.contains(name));
@@ -193,7 +193,7 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     Ok(())
 }
 
-/// Clients send the token as a header or, in presigned requests, in the query.
+/// Checks the security token, which clients send as a header or, if presigned, in the query.
 fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) -> S3Result<()> {
     let Some(wanted) = &key.security_token else {
         return Ok(());

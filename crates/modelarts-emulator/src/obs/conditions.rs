@@ -27,7 +27,7 @@ impl Conditions {
         *self == Self::default()
     }
 
-    /// An unchanged object is the error `NotModified`, with its ETag and time.
+    /// Checks a read. For an unchanged object, returns the error `NotModified` with ETag and time.
     pub(super) fn check_read(&self, object: &StoredObject) -> S3Result<()> {
         self.check_equal(object)?;
         if self.is_unchanged(object) {
@@ -69,7 +69,7 @@ impl Conditions {
             (Some(ETagCondition::ETag(etag)), _) if !matches(etag, object) => {
                 Err(failed("the object has another ETag than that of If-Match"))
             }
-            // If-Match takes precedence over the time.
+            // If-Match takes precedence over If-Unmodified-Since.
             (None, Some(time)) if seconds(object.modified) > *time => {
                 Err(failed("the object has been modified"))
             }
@@ -95,7 +95,7 @@ fn failed(reason: &str) -> S3Error {
     s3_error!(PreconditionFailed, "A condition of the request is not met: {reason}.")
 }
 
-/// Returns the time in whole seconds, the unit of dates in headers.
+/// Truncates the time to whole seconds, the precision of dates in headers.
 fn seconds(time: SystemTime) -> Timestamp {
     let since = time.duration_since(SystemTime::UNIX_EPOCH);
     let whole = Duration::from_secs(since.unwrap_or_default().as_secs());

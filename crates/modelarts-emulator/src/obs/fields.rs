@@ -19,7 +19,7 @@ pub(super) const DEFAULT_TYPE: &str = "binary/octet-stream";
 const URL_ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// Creates the headers that are stored with an object from the input of an operation.
+/// Creates the stored headers of an object from the input of an operation.
 macro_rules! stored_headers {
     ($input:expr) => {
         $crate::obs::records::StoredHeaders {
@@ -36,7 +36,7 @@ macro_rules! stored_headers {
 
 pub(super) use stored_headers;
 
-/// Returns the maximum number of rows of a page, which is 1,000 by default and at most.
+/// Returns the maximum number of rows of a page: at most 1,000, which is also the default.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {
         rows @ 0.. => Ok(rows.min(MAX_ROWS)),
@@ -66,7 +66,7 @@ pub(super) fn encoded(text: String, url: bool) -> String {
     }
 }
 
-/// Returns the token of the page after this key or common prefix.
+/// Returns the continuation token of the page after a key or common prefix.
 pub(super) fn encode_token(last: &str) -> String {
     utf8_percent_encode(last, NON_ALPHANUMERIC).to_string()
 }
@@ -100,7 +100,7 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPre
     rows.collect()
 }
 
-/// Removes `aws-chunked`, which is an encoding of the request only.
+/// Removes `aws-chunked`, which encodes only the transfer of the request.
 pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     let given = given?;
     let kept = given.split(',').map(str::trim);
@@ -131,7 +131,7 @@ pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Rang
         return Ok(None);
     };
     match range.check(size) {
-        // The last bytes of an empty object are none.
+        // A range of the last bytes of an empty object is empty.
         Ok(bytes) if !bytes.is_empty() => Ok(Some(bytes)),
         _ => Err(s3_error!(
             InvalidRange,

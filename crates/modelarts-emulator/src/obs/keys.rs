@@ -17,7 +17,7 @@ pub(super) struct ObjectName {
 }
 
 impl ObjectName {
-    /// The error states the rule that the key breaks as a path in a directory tree.
+    /// Parses a name. The error states the rule that the key breaks as a path in a directory tree.
     pub(super) fn parse(bucket: &str, key: &str) -> S3Result<Self> {
         let steps = key.strip_suffix('/').unwrap_or(key);
         for step in steps.split('/') {
@@ -26,7 +26,7 @@ impl ObjectName {
         Ok(Self { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
-    /// Returns true if the object is a directory marker, whose key ends with a slash.
+    /// Returns `true` if the object is a directory marker, whose key ends with a slash.
     pub(super) fn is_marker(&self) -> bool {
         self.key.ends_with('/')
     }
@@ -59,7 +59,7 @@ fn check_step(key: &str, step: &str) -> S3Result<()> {
     ))
 }
 
-/// Returns true if a directory with this name in the OBS root is a bucket.
+/// Returns `true` if a directory with this name in the OBS root is a bucket.
 pub(super) fn may_be_bucket(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')

@@ -1,5 +1,5 @@
-//! OBS over HTTP: the files below the OBS root as buckets and objects of the S3 protocol, of which
-//! the crate s3s implements the format and the signatures.
+//! OBS over HTTP: the files below the OBS root as buckets and objects of the S3 protocol. The crate
+//! s3s implements the format and the signatures.
 //!
 //! Jobs read and write the same files without this module. A record is therefore valid only as long
 //! as its file has the same size, modification time and inode.

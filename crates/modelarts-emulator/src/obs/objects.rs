@@ -1,5 +1,5 @@
-//! Objects as files below the OBS root, written to a temporary file that is renamed. A record in
-//! the database contains ETag, headers and metadata; a key that ends with a slash is a directory.
+//! Objects as files below the OBS root, each renamed from a temporary file. The database contains
+//! ETags, headers and metadata. A key that ends with a slash is a directory.
 
 use std::{
     fs::{self, File, Permissions},
@@ -63,7 +63,7 @@ impl ObjectStore {
         created.map(|_| ()).map_err(|error| write_error(error, name))
     }
 
-    /// Deletes a bucket without objects. Directories without objects are removed with it.
+    /// Deletes a bucket without objects, including its empty directories.
     pub(super) fn delete_bucket(&self, name: &str) -> S3Result<()> {
         let path = self.bucket(name)?;
         let _guard = self.lock.write();
@@ -82,7 +82,7 @@ impl ObjectStore {
 
     // ---- reads ----
 
-    /// Opens an object. A directory marker has no file.
+    /// Opens an object. The file is `None` for a directory marker.
     pub(super) fn read(&self, bucket: &str, key: &str) -> S3Result<(StoredObject, Option<File>)> {
         let _guard = self.lock.read();
         self.bucket(bucket)?;
@@ -90,7 +90,7 @@ impl ObjectStore {
         self.look(&name)?.ok_or_else(|| no_such_key(key))
     }
 
-    /// Opens an object, if it exists. The caller holds the lock.
+    /// Opens an object if it exists. The caller must hold the lock.
     fn look(&self, name: &ObjectName) -> S3Result<Option<(StoredObject, Option<File>)>> {
         let path = match self.root.resolve(&name.relative()) {
             Ok(path) => path,
@@ -231,7 +231,7 @@ impl ObjectStore {
         }
     }
 
-    /// Deletes an object, if it exists, and directories that are empty afterwards.
+    /// Deletes an object, if it exists, and the directories that are empty afterwards.
     pub(super) fn delete(&self, bucket: &str, key: &str) -> S3Result<()> {
         let _guard = self.lock.write();
         let directory = self.bucket(bucket)?;
@@ -287,7 +287,7 @@ fn truncate_to_parent(key: &mut String) {
     key.truncate(end);
 }
 
-/// Copies a file to `target` on another file system. Readers see the whole file or none.
+/// Copies a file to `target` on another file system. Readers see the whole file or no file.
 fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
     let directory = target.parent().unwrap_or(target);
     let mut file = tempfile::Builder::new()
@@ -298,7 +298,7 @@ fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
     file.persist(target).map_err(|error| error.error)?.metadata()
 }
 
-/// Removes a directory tree without files.
+/// Removes a directory tree. Returns an error if it contains a file.
 fn remove_directories(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;

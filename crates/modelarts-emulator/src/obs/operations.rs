@@ -334,7 +334,7 @@ impl S3 for ObsService {
         }))
     }
 
-    // ---- uploads in parts ----
+    // ---- multipart uploads ----
 
     async fn create_multipart_upload(
         &self,

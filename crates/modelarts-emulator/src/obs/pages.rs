@@ -1,5 +1,5 @@
-//! Pages of the list of objects, in the order of the bytes of their keys. Entries of a directory
-//! are compared with a slash after the name of a directory, because `a-b` comes before `a/b`.
+//! Pages of the list of objects, in the byte order of their keys. Entries of a directory are
+//! compared with a slash after the name of a directory, because `a-b` comes before `a/b`.
 
 use std::{
     fs::{self, Metadata},
@@ -27,7 +27,7 @@ pub(super) struct Selection {
     pub(super) prefix: String,
     /// Keys with the same text up to the first delimiter after the prefix form one entry.
     pub(super) delimiter: Option<String>,
-    /// Key or common prefix after which the page begins; empty for the first page.
+    /// Key or common prefix after which the page begins. Empty for the first page.
     pub(super) after: String,
     pub(super) max: usize,
 }
@@ -44,7 +44,7 @@ pub(super) struct Entry {
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
     pub(super) common_prefixes: Vec<String>,
-    /// Last key or common prefix of the page, if more follow.
+    /// Last key or common prefix of the page, if more entries follow.
     pub(super) next: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn page(store: &ObjectStore, bucket: &str, selection: &Selection) -> 
     collect(store, bucket, selection)
 }
 
-/// Returns true if the bucket has at least one object. The caller holds the lock.
+/// Returns `true` if the bucket has at least one object. The caller must hold the lock.
 pub(super) fn has_objects(store: &ObjectStore, bucket: &str) -> S3Result<bool> {
     let selection = Selection { max: 1, ..Selection::default() };
     let page = collect(store, bucket, &selection)?;
@@ -69,7 +69,7 @@ fn collect(store: &ObjectStore, bucket: &str, selection: &Selection) -> S3Result
     walk.into_page()
 }
 
-/// Returns the part of a key up to the first delimiter after the prefix.
+/// Returns the part of a key up to the first delimiter after the prefix, if there is one.
 pub(super) fn common_prefix<'a>(
     key: &'a str,
     prefix: &str,
@@ -84,7 +84,7 @@ struct Walk<'a> {
     store: &'a ObjectStore,
     bucket: &'a str,
     selection: &'a Selection,
-    /// Keys of the page, with the metadata of their files; none for a directory marker.
+    /// Keys of the page, with the metadata of their files. `None` for a directory marker.
     found: Vec<(String, Option<Metadata>)>,
     common_prefixes: Vec<String>,
     last: String,
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
             let Some(parent) = path else { return Ok(()) };
             self.ancestors.push(parent);
             path = self.resolve(&relative)?;
-            // As in a list without the prefix, a link to a directory around it is not followed.
+            // As in a list without the prefix, a link to one of its own parents is not followed.
             if path.as_ref().is_some_and(|path| self.is_circle(path)) {
                 return Ok(());
             }
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
         match self.store.root.resolve(relative) {
             Ok(path) => Ok(path.is_dir().then_some(path)),
             Err(error) if is_missing(&error) => Ok(None),
-            // A link that leads out of the root, or a name that is too long.
+            // The path has a link that leads out of the root, or a name that is too long.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -151,12 +151,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns true if a real path is in `ancestors`, or contains a path in it.
+    /// Returns `true` if a real path is one of `ancestors`, or contains one of them.
     fn is_circle(&self, real: &Path) -> bool {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }
 
-    /// `below` is the key of the directory. Breaks when the page is full.
+    /// Adds the keys in a directory, whose own key is `below`. Breaks when the page is full.
     fn visit(&mut self, directory: PathBuf, below: &str) -> io::Result<ControlFlow<()>> {
         self.ancestors.push(directory.clone());
         let flow = self.visit_entries(&directory, below);
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Returns `None` for devices, and for links that are broken, lead out or to their own parents.
+    /// Returns `None` for devices, and for links that are broken, circular or lead out of the root.
     fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {
@@ -257,7 +257,7 @@ impl<'a> Walk<'a> {
         (kind.is_dir() || kind.is_file()).then(|| kind.is_dir())
     }
 
-    /// Returns true if a directory contains a key with this prefix after the start of the page.
+    /// Returns `true` if a directory contains a key with this prefix after the start of the page.
     fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
         let after = self.selection.after.clone();
         let selection = Selection { prefix: prefix.to_owned(), delimiter: None, after, max: 1 };
@@ -291,7 +291,7 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Counts an entry. Breaks if the page is already full, so another page follows.
+    /// Counts an entry of the page. Breaks if the page is already full, so another page follows.
     fn count(&mut self, next: &str) -> ControlFlow<()> {
         if self.found.len() + self.common_prefixes.len() == self.selection.max {
             self.truncated = true;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::{read_error, write_error};
 
-/// Properties by which a change of a file is noticed; the time is in nanoseconds.
+/// Properties of a file by which a change is detected. `modified` is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) size: i64,
@@ -29,7 +29,7 @@ impl Identity {
     }
 }
 
-/// Headers that a client has sent with an object, and that are returned with it.
+/// Headers that a client has sent with an object, and that responses for the object contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredHeaders {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub(super) struct Record {
     pub(super) headers: StoredHeaders,
 }
 
-/// Returns the ETag of a file that a job has written, with a hyphen because it is no MD5.
+/// Returns the ETag of a file that a job has written. It has a hyphen because it is not an MD5.
 pub(super) fn unknown_etag(identity: Identity) -> String {
     let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));

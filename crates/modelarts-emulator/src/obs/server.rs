@@ -1,4 +1,4 @@
-//! Requests to OBS: host check, faults, counts and logs around the service of s3s.
+//! Processing of requests to OBS around s3s: host check, faults, counts and logs.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ struct ObsServer {
     port: u16,
 }
 
-/// The objects are the files below `root`. Fails if the directory of uploads cannot be created.
+/// Creates the router for the objects below `root`. Fails if the upload directory is unusable.
 pub(crate) fn router(
     state: Arc<EmulatorState>,
     root: ConfinedDir,
@@ -64,7 +64,7 @@ pub(crate) fn router(
 }
 
 impl ObsServer {
-    /// Responds to a request after its changes are stored.
+    /// Responds to a request after the changes of the request are stored.
     async fn serve(&self, request: Request) -> Response {
         let request_id = new_request_id();
         let (method, uri) = (request.method().clone(), request.uri().clone());
@@ -141,7 +141,7 @@ impl ObsServer {
 }
 
 /// Adds the header `x-amz-date`, which s3s requires, to requests that are signed by AWS V4 with the
-/// header `Date` instead, as those of the vendor's SDK are.
+/// header `Date` instead, such as those of the vendor's SDK.
 fn add_amz_date(headers: &mut HeaderMap) {
     let text = |name| headers.get(name)?.to_str().ok();
     if headers.contains_key(AMZ_DATE)

@@ -1,4 +1,4 @@
-//! Service of OBS, which gives the operations access to the store.
+//! Service of OBS, through which the operations access the store.
 
 use std::{fs::File, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Maximum number of objects of one deletion
+/// Maximum number of objects in one deletion request
 /// (https://support.huaweicloud.com/intl/en-us/obs_faq/obs_faq_0020.html).
 pub(super) const MAX_DELETED: usize = 1000;
 
@@ -32,7 +32,7 @@ pub(super) fn too_many_objects() -> S3Error {
     )
 }
 
-/// Returns the error for the chart of a search, which the service draws and the emulator does not.
+/// Replaces the error for a missing chart of a search, because the emulator draws no charts.
 pub(super) fn chart_error(key: &str, error: S3Error) -> S3Error {
     match error.code() {
         S3ErrorCode::NoSuchKey if key.contains(CHARTS) && key.ends_with(".png") => s3_error!(
@@ -103,7 +103,7 @@ impl ObsService {
     ) -> S3Result<Received> {
         let bucket = bucket.to_owned();
         let file = self.run(move |store| {
-            // A missing bucket is reported before the body is read.
+            // The bucket is checked before the body is read.
             store.bucket(&bucket)?;
             store.temporary()
         });

@@ -29,7 +29,7 @@ pub(super) struct ObjectStore {
     pub(super) root: ConfinedDir,
     pub(super) incoming: PathBuf,
     pub(super) database: Arc<Database>,
-    /// Lock that is held while a file and its record change together, or are read together.
+    /// Lock that is held while a file and its record are changed or read together.
     pub(super) lock: RwLock<()>,
 }
 
@@ -85,12 +85,12 @@ impl ObjectStore {
     }
 }
 
-/// Returns true if a segment of a path is missing, or a parent is a file.
+/// Returns `true` if a segment of the path does not exist, or its parent is a file.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// `missing` creates the error for a missing file.
+/// Converts an error of a read. `missing` creates the error for a missing file.
 pub(super) fn read_error(error: io::Error, missing: impl FnOnce() -> S3Error) -> S3Error {
     match error.kind() {
         _ if is_missing(&error) => missing(),

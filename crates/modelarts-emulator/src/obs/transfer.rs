@@ -48,7 +48,7 @@ pub(super) fn io_error(error: io::Error) -> S3Error {
     error
 }
 
-/// Complete temporary file with the digests of its content.
+/// Complete temporary file of a received body, with the digests of its content.
 pub(super) struct Received {
     pub(super) file: NamedTempFile,
     pub(super) length: u64,
@@ -57,7 +57,7 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// The ETag of an object of parts consists of their digests, so the file needs none.
+    /// Wraps a file of joined parts. Its ETag consists of their digests, so the file needs none.
     pub(super) fn of_parts(file: NamedTempFile, length: u64) -> Self {
         Self { file, length, md5: [0; 16], checksum: Checksum::default() }
     }
@@ -199,7 +199,7 @@ impl Disk {
         }
     }
 
-    /// Starts to write `full`, and returns an empty buffer.
+    /// Waits for the previous write, starts to write `full`, and returns an empty buffer.
     async fn write(self, full: Vec<u8>) -> S3Result<(Self, Vec<u8>)> {
         let (mut writing, empty) = self.idle().await?;
         let task = spawn_blocking(move || {
@@ -236,7 +236,7 @@ pub(super) async fn receive(
     Ok(received)
 }
 
-/// The error types of s3s are private, so their texts are compared.
+/// Converts an error of a body. The error types of s3s are private, so their texts are compared.
 fn body_error(error: StdError) -> S3Error {
     let text = error.to_string();
     if text.contains("Sha256Mismatch") {
@@ -266,10 +266,10 @@ pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Re
     }
 }
 
-/// Read of the next chunk of a file: the chunk, the file and the number of bytes after the chunk.
+/// Task that reads a chunk of a file. Returns the chunk, the file and the number of bytes left.
 type Reading = JoinHandle<io::Result<(Bytes, File, u64)>>;
 
-/// `rest` is the number of remaining bytes of the body; `None` if it is 0.
+/// Starts to read the next chunk. `rest` is the number of remaining bytes; `None` if it is 0.
 fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     let length = rest.min(CHUNK as u64);
     (length > 0).then(|| {
@@ -284,11 +284,11 @@ fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     })
 }
 
-/// Returns the next bytes of a file, or fails if it is shorter, as when it is rewritten.
+/// Streams `length` bytes of a file. Fails if the file is shorter, for example after a rewrite.
 pub(super) fn body(file: File, length: u64) -> StreamingBlob {
     let first = read_next(file, length);
     StreamingBlob::wrap(stream::unfold(first, |reading| async move {
-        // The next chunk is read while the connection sends this one.
+        // The next chunk is read while the connection sends the current chunk.
         match reading?.await.map_err(io::Error::other).flatten() {
             Ok((chunk, file, rest)) => Some((Ok(chunk), read_next(file, rest))),
             Err(error) => Some((Err(error), None)),

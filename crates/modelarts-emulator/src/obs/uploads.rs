@@ -1,4 +1,4 @@
-//! Uploads in parts. Parts are files in the data directory until the upload is completed.
+//! Multipart uploads. Parts are files in the data directory until the upload is completed.
 
 use std::{
     fs::{self, File},
@@ -26,9 +26,9 @@ use crate::{
     },
 };
 
-/// Minimum size of all parts but the last (OBS API, `api-obs/obs_04_0099.html`).
+/// Minimum size in bytes of all parts except the last (OBS API, `api-obs/obs_04_0099.html`).
 const MIN_PART_SIZE: u64 = 100 << 10;
-/// Maximum number of a part, as on the service (the same page).
+/// Maximum part number, as on the service (the same page).
 const MAX_PART_NUMBER: i32 = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl ObjectStore {
         found.ok_or_else(|| no_such_upload(id))
     }
 
-    /// Stores a received part, which replaces an earlier one of this number.
+    /// Stores a received part, which replaces an earlier part with this number.
     pub(super) fn store_part(
         &self,
         name: &ObjectName,
@@ -164,7 +164,7 @@ impl ObjectStore {
             length += match copied {
                 Ok(copied) => copied,
                 Err(error) => {
-                    // The upload may have ended meanwhile, which deletes the parts.
+                    // The upload may have ended in the meantime, which deletes the parts.
                     self.upload(name, id)?;
                     return Err(io_error(error));
                 }
@@ -234,7 +234,7 @@ impl ObjectStore {
         self.end_upload(id)
     }
 
-    /// Deletes all uploads of a deleted bucket. The caller holds the lock.
+    /// Deletes all uploads of a deleted bucket. The caller must hold the lock.
     pub(super) fn forget_uploads(&self, bucket: &str) -> S3Result<()> {
         for upload in self.uploads(bucket)? {
             self.end_upload(&upload)?;

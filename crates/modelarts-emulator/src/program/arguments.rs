@@ -19,7 +19,7 @@ use crate::{
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
-// Flags of the configuration file come first, so that those of the command line override them.
+// Flags of the configuration file come first, so that flags of the command line override them.
 #[command(version, args_override_self = true)]
 struct Arguments {
     #[command(subcommand)]
@@ -34,7 +34,7 @@ enum Command {
     /// Runs a worker of a job on a node; srun starts this command.
     #[command(hide = true)]
     Worker {
-        /// File with the facts of the job.
+        /// File with the specification of the job.
         file: PathBuf,
         /// Print the content of the file and exit.
         #[arg(long)]
@@ -65,25 +65,25 @@ pub(crate) struct Serve {
     /// Directory of jobs and state.
     #[arg(long, default_value = "modelarts-emulator-data/data", value_name = "DIR")]
     pub(super) data_dir: PathBuf,
-    /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it. If not given:
+    /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it. Default:
     /// modelarts-emulator-data/obs, or obs in the directory of --shared.
     #[arg(long, value_name = "DIR")]
     pub(super) obs_root: Option<PathBuf>,
-    /// Id of the project; if not given, that of the data directory, random in a new one.
+    /// Id of the project. Default: the id in the data directory, random in a new directory.
     #[arg(long, value_name = "ID")]
     pub(super) project_id: Option<String>,
-    /// Accepted access key; if not given, that of the data directory, random in a new one.
+    /// Accepted access key. Default: the key in the data directory, random in a new directory.
     #[arg(long, value_name = "KEY")]
     pub(super) access_key: Option<String>,
-    /// Accepted secret key; if not given, that of the data directory, random in a new one.
+    /// Accepted secret key. Default: the key in the data directory, random in a new directory.
     #[arg(long, value_name = "KEY")]
     pub(super) secret_key: Option<String>,
-    /// File to write the settings of a client to, before the ready line: lines such as
-    /// export HUAWEICLOUD_SDK_AK='…', for `. FILE`. Only this user can read it; it is kept at the
-    /// end.
+    /// File to which the settings of a client are written before the ready line, as lines such as
+    /// export HUAWEICLOUD_SDK_AK='…', for `. FILE`. Only the current user can read the file, which
+    /// is kept at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Option<PathBuf>,
-    /// Running jobs on Ctrl-C and SIGTERM.
+    /// Handling of running jobs on Ctrl-C and SIGTERM.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub(crate) on_stop: OnStop,
     /// Also end when stdin is closed, as when the program that holds its pipe has ended.
@@ -111,10 +111,10 @@ pub(crate) struct Serve {
     /// Directory of NFS exports: server:/path is the directory server/path in it.
     #[arg(long, value_name = "DIR")]
     pub(super) nfs_root: Option<PathBuf>,
-    /// Maximum size of a log.
+    /// Maximum size of a log, in bytes.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
     pub(super) log_cap: u64,
-    /// Free bytes required by the pre-check of jobs with fault-tolerance/job-retry-num.
+    /// Free bytes that the pre-check of jobs with fault-tolerance/job-retry-num requires.
     #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
     pub(super) least_disk: u64,
     /// Failures after which jobs with fault-tolerance/job-retry-num run again.
@@ -123,19 +123,19 @@ pub(crate) struct Serve {
     /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
     pub(super) job_quota: u32,
-    /// Clock of all delays, limits and dates; POST /_emulator/clock moves a manual one.
+    /// Clock of all delays, limits and dates. POST /_emulator/clock moves a manual clock.
     #[arg(long, value_enum, default_value_t = ClockName::Wall)]
     pub(super) clock: ClockName,
-    /// Duration of the steps of a job, apart from the run of its code.
+    /// Durations of the steps of a job, other than the run of its code.
     #[arg(long, value_enum, default_value_t = TimingName::Quick)]
     pub(super) timing: TimingName,
-    /// Factor by which the steps of a job are faster than on the service; instead of --timing.
+    /// Factor by which the steps of a job are faster than on the service. Replaces --timing.
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub(super) speed: Option<f64>,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
     pub(super) pool: Vec<Pool>,
-    /// Nodes for jobs outside of dedicated pools; unlimited if not given.
+    /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
     #[arg(long, value_name = "NODES")]
     pub(super) public_nodes: Option<u32>,
     /// Bucket to treat as encrypted, which jobs cannot use; may be repeated.
@@ -144,10 +144,10 @@ pub(crate) struct Serve {
     /// Organization that jobs can be saved to as images; may be repeated. Default: any name.
     #[arg(long, value_name = "NAME")]
     pub(super) organization: Vec<String>,
-    /// Refuse jobs whose output path an active job writes to.
+    /// Reject jobs whose output path an active job writes to.
     #[arg(long)]
     pub(super) one_job_per_output: bool,
-    /// Refuse jobs with documented fields that the emulator stores without effect, with 501.
+    /// Reject, with status 501, jobs with documented fields that have no effect in the emulator.
     #[arg(long)]
     pub(super) strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
@@ -177,7 +177,7 @@ pub(crate) struct Serve {
     /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
     #[arg(long, value_name = "FILE")]
     pub(super) launcher_config: Option<PathBuf>,
-    /// JSON file with the script of simulated jobs; without it each ends at once with exit code 0.
+    /// JSON file with the script of simulated jobs. Default: jobs end at once with exit code 0.
     #[arg(long, value_name = "FILE")]
     pub(super) script: Option<PathBuf>,
     /// Wording of events where the documents disagree.
@@ -189,9 +189,9 @@ pub(crate) struct Serve {
 pub(super) enum TimingName {
     /// No delays.
     Instant,
-    /// Delays of about one and a half seconds in all.
+    /// Delays of about one and a half seconds in total.
     Quick,
-    /// The service's own delays, about 44 seconds in all.
+    /// The service's own delays, about 44 seconds in total.
     Documented,
 }
 
@@ -221,13 +221,13 @@ pub(super) enum LauncherName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OnStop {
-    /// They are stopped, and Terminated.
+    /// Running jobs are stopped, and become Terminated.
     Stop,
-    /// Their processes end, and the next start on the data directory runs them again.
+    /// The processes of running jobs end. The next start on the data directory runs them again.
     Leave,
 }
 
-/// Parses the command line behind the flags of its configuration file. The first word is skipped.
+/// Parses the command line after the flags of its configuration file. `given[0]` is skipped.
 pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     let serve = match Arguments::parse_from(given).command {
         Command::Serve(serve) => serve,

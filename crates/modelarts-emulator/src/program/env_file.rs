@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// File with lines `export NAME='value'`. Only this user can read it.
+/// File with lines `export NAME='value'`. Only the current user can read the file.
 #[derive(Debug)]
 pub(crate) struct EnvFile {
     path: PathBuf,

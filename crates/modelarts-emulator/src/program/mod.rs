@@ -2,7 +2,7 @@
 //!
 //! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
 //! on stderr. Ctrl-C and SIGTERM end the program, and also its jobs unless `--on-stop leave` is
-//! given. With `--end-with-stdin`, so does the end of stdin.
+//! given. With `--end-with-stdin`, the end of stdin has the same effect.
 
 mod arguments;
 mod env_file;
@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
 /// Runs the program with these arguments, the first of which is its name. Other programs that
 /// contain the emulator call this function.
 ///
-/// `--help`, `--version` and a wrong argument end the process.
+/// `--help`, `--version` and an invalid argument end the process.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -156,14 +156,14 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     Ok(())
 }
 
-/// The thread may read until the process ends, which a task of the runtime would delay.
+/// Waits for the end of stdin, on a thread because a task would delay the end of the process.
 async fn stdin_closed() {
     let (closed, end) = oneshot::channel();
     thread::spawn(move || {
-        // An unreadable stdin is a closed one. The receiver is gone if a signal came first.
+        // An unreadable stdin counts as closed. The receiver is gone if a signal came first.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = closed.send(());
     });
-    // The sender sends in any case, unless the thread could not copy.
+    // The thread sends even after a read error, so the wait ends.
     let _ = end.await;
 }

@@ -14,12 +14,12 @@ use crate::{
     runner::worker_files::{Transfer, WorkerFiles},
 };
 
-/// Launcher of the workers of all jobs. Its errors are sentences for events and logs.
+/// Launcher of the workers of all jobs. Error messages are sentences for events and logs.
 pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// `is_own` is `true` for stored jobs, whose workers may still run. The error is a sentence.
+    /// Prepares the launcher. `is_own` is `true` for stored jobs, whose workers may still run.
     fn prepare<'a>(
         self: Arc<Self>,
         _is_own: &'a (dyn Fn(&str) -> bool + Sync),
@@ -83,7 +83,7 @@ pub(crate) enum Step {
     Install(String),
 }
 
-/// Request for the nodes of a job, and later the nodes. Dropping it releases both.
+/// Requested or assigned nodes of a job. Dropping the allocation cancels or releases them.
 #[cfg(feature = "slurm")]
 pub(crate) trait Allocation: Send + Sync {
     /// Waits for the next change. Must not be called after [`Progress::Ready`].
@@ -107,7 +107,7 @@ pub(crate) enum Progress {
     Lost(Loss),
 }
 
-/// Outcome of a run that ended by itself.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The code ended with this exit code, or with 128 + n after signal n.
@@ -134,6 +134,6 @@ pub(crate) trait Run: Send {
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Requests the processes to end, kills them after `grace`, and waits for their end.
+    /// Requests the end of the processes, kills them after `grace`, and waits for their end.
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit>;
 }

@@ -31,8 +31,8 @@ use crate::{
     },
 };
 
-/// Runner of all workers. Its errors are sentences for events and logs. After `interrupt` is
-/// cancelled, a step soon fails and leaves no incomplete files or processes.
+/// Runner of all workers. Error messages are sentences for events and logs. Soon after `interrupt`
+/// is cancelled, a step fails and leaves no incomplete files or processes.
 #[derive(Debug)]
 pub(crate) enum Runner {
     Process(Arc<dyn Launcher>),
@@ -82,7 +82,7 @@ impl Runner {
         }
     }
 
-    /// Recreates the container of a worker. Only the log of the previous run is kept.
+    /// Recreates the container of a worker, and keeps only the log of the previous run.
     pub(crate) async fn renew(&self, worker: Worker) -> io::Result<()> {
         match self {
             Self::Process(_) => self.with_files(worker, WorkerFiles::renew).await,
@@ -91,7 +91,7 @@ impl Runner {
         }
     }
 
-    /// Returns the duration of the code download in addition to that of the copy.
+    /// Returns the duration of the code download, in addition to the duration of the copy.
     pub(crate) fn download_time(&self, worker: &Worker) -> Duration {
         match self {
             Self::Process(_) => Duration::ZERO,
@@ -154,7 +154,7 @@ impl Runner {
     /// Returns a future that completes at the next check of the running worker.
     pub(crate) fn next_poll(&self, worker: &Worker) -> Sleep {
         match self {
-            // Processes run in real time, and so do their checks.
+            // Processes run in real time, so they are checked in real time.
             Self::Process(_) => Box::pin(tokio::time::sleep(POLL_PERIOD)),
             Self::Simulated(runner) => runner.next_poll(worker),
         }
@@ -189,7 +189,7 @@ impl Runner {
         self.with_files(worker, tail).await
     }
 
-    /// Returns at most `most` bytes, or none at the end of the log.
+    /// Returns at most `most` bytes of the log from offset `from`; none at the end of the log.
     pub(crate) async fn log_part(
         &self,
         worker: Worker,
@@ -200,8 +200,8 @@ impl Runner {
         self.with_files(worker, part).await
     }
 
-    /// Calls `access` after all output so far is in the log: for processes on another thread, for
-    /// simulated workers at once, so that no step of a manual clock waits for a thread.
+    /// Calls `access` after all output so far is in the log. For processes, this happens on another
+    /// thread; for simulated workers at once, so that no step of a manual clock waits for a thread.
     async fn with_files<T: Send + 'static>(
         &self,
         worker: Worker,

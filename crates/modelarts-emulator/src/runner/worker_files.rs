@@ -39,12 +39,12 @@ pub(crate) struct LogTail {
     pub(crate) full_size: u64,
 }
 
-/// Scratch directory in that of a worker, and the link to it in the home directory.
+/// Name of the scratch directory of a worker, and of the link to it in the home directory.
 const SCRATCH: &str = "cache";
 
 #[derive(Debug)]
 pub(crate) struct WorkerFiles {
-    /// Directory `jobs`, in which worker 0 of a job has `<id>/worker-0`.
+    /// Directory `jobs`. Worker 0 of a job has the subdirectory `<id>/worker-0`.
     jobs: ConfinedDir,
     pub(super) obs: ConfinedDir,
     /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
@@ -60,7 +60,7 @@ impl WorkerFiles {
         Ok(Self { jobs: ConfinedDir::create(&data_dir.join("jobs"))?, obs, datasets })
     }
 
-    /// Returns the directory of a worker with the paths below `/home`, and creates it if necessary.
+    /// Returns the directory of a worker, with the paths below `/home`. Creates it if necessary.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.jobs.directory(&below)?)
@@ -71,11 +71,11 @@ impl WorkerFiles {
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Creates `/cache` of the service, and a link to it unless the home has a file of this name.
+    /// Creates the directory for `/cache`, and a link in the home unless its name is taken.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
-        // A relative link leads to the directory in a container view, too.
+        // A relative link is also valid in a container view.
         match symlink(Path::new("../..").join(SCRATCH), home.join(SCRATCH)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
@@ -99,7 +99,7 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
-    /// The output of a trial is also written to the log of its worker.
+    /// Opens the logs of a worker. The output of a trial is also written to the worker's own log.
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
@@ -154,7 +154,7 @@ impl WorkerFiles {
         Ok(content)
     }
 
-    /// Opens the log for reading; `None` while it is empty.
+    /// Opens the log for reading, or returns `None` while the log is empty.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self.worker_directory(worker).join(worker.log_file());
         let aside = self.moved_log(worker);
@@ -260,13 +260,13 @@ impl WorkerFiles {
     }
 }
 
-/// The code of a job can replace its log with any other kind of entry.
+/// Returns `true` for a file with content. Code can replace its log with any other kind of entry.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Appends up to a total size of `cap` bytes, as on the service. Returns `true` if bytes were
-/// discarded, which the last line reports; nothing may be appended then.
+/// Appends bytes to a log of at most `cap` bytes, as on the service. Returns `true` if bytes were
+/// discarded, which the last line then reports; nothing may be appended after that line.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());

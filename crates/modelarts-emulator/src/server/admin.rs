@@ -1,4 +1,4 @@
-//! Control routes under `/_emulator`, for tests. Their requests require no credentials.
+//! Control routes under `/_emulator`, for tests. Requests require no credentials.
 
 use std::{io, ops::Range, sync::Arc, time::Duration};
 
@@ -107,7 +107,7 @@ async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<St
     ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
-/// `manual` is true if the clock stands still until it is moved.
+/// Returns the time of the clock. `manual` is `true` if the clock stands still until it is moved.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
     let is_manual = state.clock.leap(Duration::ZERO);
@@ -117,7 +117,7 @@ async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
 /// Maximum number of seconds by which a request moves the clock (ten years).
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
-/// The body is `{"advance_seconds": 60}`. The response is sent when all due work is complete.
+/// Moves the clock. The body is `{"advance_seconds": 60}`. Responds when all due work is complete.
 async fn move_clock(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -143,7 +143,7 @@ async fn move_clock(
     ))
 }
 
-/// Deletes all stored objects, faults and counts. The response is sent after the last deletion.
+/// Deletes all stored resources, faults and counts. Responds after the last deletion.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.traffic.faults.clear();
     state.traffic.request_counts.clear();
@@ -181,7 +181,7 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
     }
 }
 
-/// Number of jobs deleted in one batch, which limits the number of IDs in memory.
+/// Number of jobs deleted in one batch, which limits the number of ids in memory.
 const PURGE_BATCH: u32 = 500;
 
 /// Returns the log to which a link refers, or a range of it, as plain text. OBS supports ranges
@@ -226,7 +226,7 @@ async fn follow_link(
     response
 }
 
-/// Parses a range of bytes, such as `bytes=7-` or `bytes=7-12`. Other ranges are ignored.
+/// Parses a byte range such as `bytes=7-` or `bytes=7-12`. Other ranges are ignored.
 fn parse_range(text: &str) -> Option<Range<u64>> {
     let (start, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let start = start.parse().ok()?;

@@ -1,4 +1,4 @@
-//! HTTP/1.1 connections. Axum's server could not cut them, as some faults do.
+//! HTTP/1.1 connections. The server of Axum could not cut connections, as some faults do.
 
 use std::{io, time::Duration};
 
@@ -95,7 +95,7 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     }
 }
 
-/// Reads until the client closes, because unread bytes would cause a reset before the response.
+/// Discards input until the client closes, because unread bytes would cause an early reset.
 async fn discard(stream: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while stream.readable().await.is_ok() {

@@ -90,7 +90,7 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Like a gateway, looks up the operation before it verifies credentials.
+/// Checks the target and the credentials. Like a gateway, looks up the operation first.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,
@@ -144,7 +144,7 @@ async fn respond(
     Ok(answer)
 }
 
-/// Executes the operation with its fault. Some faults replace the operation instead.
+/// Executes the operation and applies its fault. Some faults replace the operation instead.
 async fn perform(
     operation: &'static Operation,
     call: &ApiCall<'_>,

@@ -1,5 +1,5 @@
-//! Protection against requests from web pages, because the emulator executes code: `Host` must be a
-//! loopback address or `localhost`, which prevents DNS rebinding, and `Origin` its own.
+//! Protection against requests from web pages, because the emulator executes code. `Host` must be a
+//! loopback address or `localhost`, against DNS rebinding, and `Origin` the emulator's own origin.
 
 use std::net::Ipv4Addr;
 
@@ -11,7 +11,7 @@ use axum::http::{
 
 use crate::api::error::ApiError;
 
-/// `port` is the emulator's own. `is_own_host` accepts further hosts.
+/// Checks `Host` and `Origin`. `port` is the emulator's port; `is_own_host` accepts further hosts.
 pub(crate) fn check(
     uri: &Uri,
     headers: &HeaderMap,
@@ -26,7 +26,7 @@ pub(crate) fn check(
         Some(host) if more.is_none() && is_own_host(host) => {}
         _ => return Err(refuse_host(host.unwrap_or("(none)"))),
     }
-    // A complete URL in a request line is the form for proxies.
+    // A request to a proxy has a complete URL in its request line.
     if let Some(authority) = uri.authority()
         && !is_own_host(authority.as_str())
     {

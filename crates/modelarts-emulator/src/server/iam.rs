@@ -41,7 +41,7 @@ fn error(status: StatusCode, message: &str) -> Reply {
     Ok(ApiResponse::json(status, body))
 }
 
-/// Adds the request ID to the response, in the header that IAM uses.
+/// Adds the request id to the response, in the header that IAM uses.
 async fn add_trace_id(mut response: Response) -> Response {
     let headers = response.headers_mut();
     if let Some(id) = headers.get("x-request-id").cloned() {
@@ -111,7 +111,7 @@ fn token_of(user: &User) -> Value {
     })
 }
 
-/// Users may only describe tokens of their own.
+/// Describes a token. Users may only describe tokens of their own.
 async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let subject = request.headers().get("x-subject-token").cloned();
     let (at, ..) = authenticate(&state, request).await?;

@@ -16,7 +16,7 @@ const MAX_BODY: usize = 12 * 1024 * 1024;
 /// Time limit for the head of a request, and separately for its body, in real time.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A body whose declared length exceeds the limit is rejected before it is read.
+/// Reads a body. A body whose declared length exceeds the limit is rejected before it is read.
 pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(ApiError::body_too_large());

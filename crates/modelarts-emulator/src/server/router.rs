@@ -22,7 +22,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Path segments that belong to no operation and are not IDs.
+/// Path segments that belong to no operation and are not ids.
 const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
 /// Methods of the operations, in the order of the header `Allow`.
@@ -107,7 +107,7 @@ async fn date(State(state): State<Arc<EmulatorState>>, request: Request, next: N
     response
 }
 
-/// Delays responses until the database has committed. Reads are answered even if it cannot.
+/// Delays responses until the database has committed. Reads succeed even if the commit fails.
 async fn wait_for_commit(
     State(state): State<Arc<EmulatorState>>,
     request: Request,

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Signals by job ID. Only IDs with a listener have a signal.
+/// Signals by job id. Only ids with a listener have a signal.
 #[derive(Debug, Default)]
 pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Receiver of the signals for a job ID. It receives signals sent after its creation.
+/// Receiver of the signals for a job id. It receives signals sent after its creation.
 #[derive(Debug)]
 pub(super) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,

@@ -1,6 +1,6 @@
-//! Counts of jobs by group and by spans of about nine minutes of their creation. Jobs before a time
-//! are those of the spans before it, and the earlier rows of its span; an index would read all
-//! rows.
+//! Numbers of jobs by group and by span of about nine minutes of their creation time. The number of
+//! jobs before a time is the sum of the earlier spans and of the earlier rows in its span; an index
+//! would read all rows.
 
 use rusqlite::{Connection, params, params_from_iter};
 
@@ -52,7 +52,7 @@ pub(super) struct Span {
     pub(super) jobs: u64,
 }
 
-/// Returns the span of the job at position `rank` of the creations; `None` beyond the last.
+/// Returns the span of the job at position `rank` in the order of creation, if the job exists.
 pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],

@@ -27,7 +27,7 @@ struct Columns {
     /// Phase of the job, which is the only property of its group that can change.
     phase: &'static str,
     open: bool,
-    /// Network of the job; `None` before the job gets its nodes for the first time.
+    /// Network of the job's addresses; `None` before the job gets nodes for the first time.
     network: Option<u16>,
 }
 
@@ -41,7 +41,7 @@ impl Columns {
     }
 }
 
-/// Returns the row ID of a project that contains or contained a job.
+/// Returns the row id of a project that contains or contained a job; `None` for others.
 pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
@@ -99,7 +99,7 @@ pub(crate) fn is_taken(
     connection.prepare_cached(sql)?.exists([project, name])
 }
 
-/// Inserts a new job, unless its name is taken or its project has `quota` jobs.
+/// Inserts a new job. Returns an error if the name is taken or the project has `quota` jobs.
 pub(super) fn insert_new(
     connection: &Connection,
     job: &mut Job,

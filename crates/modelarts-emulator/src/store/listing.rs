@@ -2,9 +2,9 @@
 //! form a group.
 //!
 //! With conditions on groups only, the page is found by creation counts, independent of the number
-//! of jobs. Otherwise an index for IDs, addresses, tags or parts of names finds candidates, or else
-//! all jobs of the groups are tested. If the count is cached, a scan in the order of creation may
-//! be faster.
+//! of jobs. Otherwise an index for ids, addresses, tags or parts of names finds candidates, or all
+//! jobs of the groups are tested. If the count is cached, a scan in the order of creation may be
+//! faster.
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
@@ -33,7 +33,7 @@ pub(crate) struct JobPage {
 /// faster. Tests use a smaller value, because they create few jobs.
 const MIN_COUNTED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
-/// Minimum number of characters of a part of a name that the index supports.
+/// Minimum number of characters of a part of a name that the index can find.
 const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
@@ -74,14 +74,14 @@ impl JobStore {
             Ok((total, count, texts?))
         })?;
         drop(count_cache);
-        // Parsing JSON takes longer than reading it, so the database is unlocked before.
+        // Parsing JSON takes longer than reading it, so the database is unlocked first.
         let jobs: rusqlite::Result<Vec<Job>> =
             texts.iter().map(|(request, state)| job_table::read(request, state)).collect();
         Ok(JobPage { total, count, jobs: jobs? })
     }
 }
 
-/// Row IDs of groups, and the total number of their jobs.
+/// Row ids of groups, and the total number of their jobs.
 type Groups = (Vec<i64>, u64);
 
 impl Selection {
@@ -162,8 +162,8 @@ impl Selection {
         Ok((count, first.after(skip)))
     }
 
-    /// If the number of jobs is known, a scan in their order may find the page. It stops after as
-    /// many jobs as an index would find, and does not start if it would probably need more.
+    /// Finds a page by tests. With a known count, first scans the jobs in the order of the list, if
+    /// this will probably test no more jobs than an index would find, and at most as many.
     fn page_by_tests(
         &self,
         connection: &Connection,
@@ -184,7 +184,7 @@ impl Selection {
         self.page_by_candidates(connection, groups, tests)
     }
 
-    /// Tests all candidates. Only jobs up to the end of the page are kept in memory.
+    /// Finds a page by testing all candidates. Keeps only jobs up to the end of the page in memory.
     fn page_by_candidates(
         &self,
         connection: &Connection,
@@ -214,7 +214,7 @@ impl Selection {
         Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// Returns a query by one index, with its parameters. `+` turns the index by time off.
+    /// Returns a query that uses one index, with its parameters. `+` disables the index by time.
     fn candidates(
         &self,
         groups: &[i64],
@@ -263,10 +263,10 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Maximum number of characters looked up in the index; candidates are compared further.
+/// Maximum number of characters looked up in the index. The rest is compared in the candidates.
 const MAX_PHRASE_LENGTH: usize = 64;
 
-/// Returns the longest requested part of a name, in the query syntax of the index.
+/// Returns the longest requested part of a name, in the query syntax of the index, if one exists.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
         Test::Contains(part) if !part.contains('\0') => Some((key, part)),

@@ -29,10 +29,10 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct JobStore {
-    /// Live jobs by ID. Their number does not depend on the number of all jobs.
+    /// Live jobs by id. Their number does not depend on the number of all jobs.
     live: Mutex<HashMap<String, (Row, Job)>>,
     signals: ChangeSignals,
-    /// Locked whenever a job changes, after `live` and before the database.
+    /// Cache of counts, locked whenever a job changes, after `live` and before the database.
     count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
@@ -47,7 +47,7 @@ impl JobStore {
         }
     }
 
-    /// Fails if the name is taken, `quota` is reached or, if configured, an output is in use.
+    /// Inserts a job, unless its name is taken, `quota` is reached or, if set, an output is in use.
     pub(crate) fn insert(
         &self,
         mut job: Job,
@@ -82,7 +82,7 @@ impl JobStore {
         self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// A job that cannot be read is reported in the log, and counts as absent.
+    /// Loads a job from the database. A job that cannot be read is logged, and counts as absent.
     fn load(&self, id: &str) -> Option<(Row, Job)> {
         let loaded = self.database.read(|c| job_table::load(c, id));
         loaded.unwrap_or_else(|error| {
@@ -167,7 +167,7 @@ impl JobStore {
         })
     }
 
-    /// Returns IDs of settled jobs after the row ID `last`, which it advances; empty at the end.
+    /// Returns ids of settled jobs after the row id `last`, and advances `last`. Empty at the end.
     pub(crate) fn settled_ids_after(
         &self,
         last: &mut i64,
@@ -195,7 +195,7 @@ impl JobStore {
         self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
-    /// Includes the jobs of an earlier process of the emulator.
+    /// Returns the ids of open jobs, including the jobs of an earlier process of the emulator.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
     }
@@ -214,7 +214,7 @@ impl JobStore {
         }
     }
 
-    /// Waits until `look`, which is called after every change, returns a value, and it is stored.
+    /// Calls `look` after every change until it returns a value. Waits until the state is stored.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,

@@ -9,15 +9,15 @@ use crate::store::selection::{Key, Selection, Test, passes_all};
 /// Maximum number of groups of a scan. Each group requires a separate statement.
 const MAX_GROUPS: usize = 64;
 
-/// Position of a job in the order of creation: its creation time and its row ID.
+/// Position of a job in the order of creation: its creation time and its row id.
 pub(super) type SortKey = (i64, i64);
 
-/// Collector of the first positions, which needs memory only for those up to the end of a page.
+/// Collector of the first positions, which keeps only the positions up to the end of a page.
 #[derive(Debug)]
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// The last one is at the top. For descending order, all bits are inverted.
+    /// Kept positions, the last one at the top. For descending order, all bits are inverted.
     kept: BinaryHeap<SortKey>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
 }
 
 impl Selection {
-    /// Returns `None` if the scan would exceed `max_scanned` jobs.
+    /// Scans the jobs for the page. Returns `None` if the scan would exceed `max_scanned` jobs.
     pub(crate) fn scan(
         &self,
         connection: &Connection,

@@ -51,7 +51,7 @@ pub(crate) struct Selection {
     pub(crate) from: Option<Timestamp>,
     /// Latest creation time, inclusive.
     pub(crate) to: Option<Timestamp>,
-    /// If true, the oldest jobs come first; jobs with the same time are in the order of creation.
+    /// `true` if the oldest jobs come first. Jobs with the same time are in the order of creation.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
     pub(crate) limit: u64,
@@ -76,7 +76,7 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// Equals the column, but the default type of runtime is stored as an empty string.
+    /// Returns the value of a job. Its column is equal, but empty for the default type of runtime.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {

@@ -11,7 +11,7 @@ use crate::{database::write_error, store::JobStore};
 pub(crate) struct TagQuery<'a> {
     /// Required tag keys, each with the accepted values; an empty list accepts any value.
     pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
-    /// If true, only jobs without tags match, and the member `tags` is ignored.
+    /// `true` if only jobs without tags match. The member `tags` is then ignored.
     pub(crate) untagged: bool,
     pub(crate) workspace: Option<&'a str>,
     /// String that the name of a job must contain.
@@ -145,7 +145,7 @@ fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<Strin
     rows.collect()
 }
 
-/// Converts a number for LIMIT and OFFSET.
+/// Converts a number for the SQL clauses LIMIT and OFFSET.
 fn sql_number(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Fault {
-    /// Returns the response that replaces the operation, for faults that prevent its execution.
+    /// Returns the response that replaces the operation, if the fault prevents its execution.
     pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
@@ -102,7 +102,7 @@ fn error_response(
     }
 }
 
-/// Changes the rows of a list, whatever the list is called in the body.
+/// Changes the rows of a list, which the body contains as `items` or `events`.
 fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     for name in ["items", "events"] {
         if let Some(Value::Array(list)) = body.get_mut(name) {

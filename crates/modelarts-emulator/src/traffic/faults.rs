@@ -10,10 +10,10 @@ use crate::catalog::operations::operation_ids;
 
 /// Fault of a response.
 ///
-/// [`Fault::status`] and its siblings create the usual faults; the variants without fields are
-/// complete by themselves. In the JSON of `POST /_emulator/faults`, the member `fault` is the name
-/// of the variant in lower case with hyphens, and the fields of the variant stand beside it,
-/// `operation` and `times`: `{"operation": "*", "fault": "status", "status": 503}`.
+/// Functions such as [`Fault::status`] create the usual faults; variants without fields need no
+/// function. In the JSON of `POST /_emulator/faults`, the member `fault` is the name of the variant
+/// in lower case with hyphens. The fields of the variant are members beside `fault`, `operation`
+/// and `times`: `{"operation": "*", "fault": "status", "status": 503}`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,12 +54,12 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
-    /// A response with this status and a date in `Retry-After`, without the operation.
+    /// A response with this status and a date in `Retry-After`; the operation is not executed.
     StatusUntil {
         /// Status of the response, 200 to 599; default 429.
         #[serde(default = "too_many_requests")]
         status: u16,
-        /// Time from the emulator's clock to the date, in seconds.
+        /// Time from the current time of the emulator's clock to the date, in seconds.
         seconds: u32,
     },
     /// An HTML page of a load balancer; the operation is not executed.
@@ -84,15 +84,15 @@ pub enum Fault {
         /// Value of the secondary phases, for example `Hibernating`.
         phase: String,
     },
-    /// A response with `total`, `count`, `limit` and `offset` as texts.
+    /// A response with `total`, `count`, `limit` and `offset` as strings.
     TotalsAsText,
-    /// A page with the first row repeated and the last one missing.
+    /// A page with the first row repeated and the last row missing.
     ShiftedPage,
     /// A page in which every row is repeated.
     DuplicateRows,
     /// A response in which every list is null, at any depth.
     NullLists,
-    /// A delayed response; the operation is executed at once.
+    /// A delayed response; the operation is executed immediately.
     Delay {
         /// Length of the delay in milliseconds, on the emulator's clock.
         ms: u64,
@@ -115,10 +115,10 @@ const fn bad_gateway() -> u16 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultRule {
     /// The operationId to which the rule applies, or `*` for every operation of the API. The
-    /// operations of OBS have the names of the S3 API, such as `obs.PutObject`; `obs.*` is all of
-    /// them. The download of a log from its link is not an operation, and no rule applies to it.
+    /// operations of OBS have the names of the S3 API, such as `obs.PutObject`, or `obs.*` for all.
+    /// The download of a log from its link is not an operation, and no rule applies to it.
     pub operation: String,
-    /// Number of responses that still get the fault; default 1. [`u32::MAX`] is no limit.
+    /// Number of remaining responses with the fault. Default: 1. [`u32::MAX`] means no limit.
     #[serde(default = "once")]
     pub times: u32,
     /// Fault that the responses get.
@@ -141,7 +141,7 @@ impl FaultRule {
         Self { operation: operation.into(), times, fault }
     }
 
-    /// Parses a rule, and refuses rules that would have no effect.
+    /// Parses a rule. Rejects rules that would have no effect.
     pub(crate) fn from_json(value: &Value) -> Result<Self, String> {
         let rule: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -202,10 +202,10 @@ impl FaultRule {
     }
 }
 
-/// Queue of the fault rules of an emulator. Clones share it.
+/// Queue of the fault rules of an emulator. Clones share the queue.
 ///
 /// A response gets the fault of the first rule that matches, and of no other rule. Requests with
-/// invalid credentials, and operations that the emulator does not implement, use up no rule.
+/// invalid credentials, and operations that the emulator does not implement, do not use up a rule.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<Mutex<Vec<FaultRule>>>);
 
@@ -213,7 +213,7 @@ impl Faults {
     /// Appends a rule.
     ///
     /// # Errors
-    /// Returns a sentence if no operation has that id or the status is not valid.
+    /// Returns an error message if the operation does not exist, or if the status is not valid.
     pub fn add(&self, rule: FaultRule) -> Result<(), String> {
         rule.check()?;
         if rule.times > 0 {
@@ -249,7 +249,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Creates an error with this status, 200 to 599, and its usual body, without the operation.
+    /// Creates an error with this status, 200 to 599, and its usual body; no operation is executed.
     #[must_use]
     pub const fn status(status: u16) -> Self {
         Self::Status { status, retry_after: None, error_code: None, error_msg: None }
@@ -290,7 +290,7 @@ impl Fault {
         Self::UnknownPhase { phase: phase.into() }
     }
 
-    /// Returns true if the fault changes members of a JSON body.
+    /// Returns `true` if the fault changes members of a JSON body.
     const fn is_of_json(&self) -> bool {
         matches!(
             self,

@@ -49,7 +49,7 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-/// Masks variables, credentials and sensitive hyper-parameters, or all values if `secret`.
+/// Masks environment variables, credentials and sensitive hyper-parameters; all values if `secret`.
 fn mask(value: &mut Value, secret: bool) {
     match value {
         Value::Null => {}
@@ -70,7 +70,7 @@ fn mask(value: &mut Value, secret: bool) {
     }
 }
 
-/// Returns a query without the signatures and security tokens of presigned requests.
+/// Returns a query in which signatures and security tokens of presigned requests are masked.
 fn mask_query(query: &str) -> String {
     let masked = query.split('&').map(|pair| {
         let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
@@ -127,11 +127,11 @@ impl RequestLog {
     }
 }
 
-/// Numbers of requests for one operation since the start, or since the last reset.
+/// Numbers of requests for one operation since the start or the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RequestCount {
-    /// Number of authenticated requests for the right project.
+    /// Number of authenticated requests for the project of the user.
     pub received: u64,
     /// Number of successfully executed requests, even if their response did not reach the client.
     pub executed: u64,
@@ -172,7 +172,7 @@ pub struct Exchange<'a> {
     pub path: &'a str,
     /// Query of the request, as sent, without the question mark; empty if the request has none.
     pub query: &'a str,
-    /// Body of the request; empty if the request was refused for its head, its size or a timeout.
+    /// Body of the request; empty if the request was rejected for its head, its size or a timeout.
     pub request: &'a [u8],
     /// Status of the response.
     pub status: u16,

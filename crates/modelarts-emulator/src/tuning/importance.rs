@@ -1,6 +1,6 @@
 //! Importance of the parameters of a search. Instead of the fANOVA of the service, the emulator
-//! returns the correlation ratio (η²) and its large-sample standard error: the share of the
-//! variance of the rewards that is due to differences between groups of trials with similar values.
+//! returns the correlation ratio (η²), which is the share of the variance of the rewards due to
+//! differences between groups of trials with similar values, and its large-sample standard error.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::tuning::trial::Trial;
 /// Number of groups of values. The groups are of about the same size.
 const GROUPS: usize = 4;
 
-/// Returns the ratio and its error, or `None` if fewer than two trials have a reward.
+/// Returns the ratio and its standard error, or `None` if fewer than two trials have a reward.
 pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     let mut points = points(trials, name);
     if points.len() < 2 {
@@ -36,7 +36,7 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     Some((share, 2.0 * share.sqrt() * (1.0 - share) / count.sqrt()))
 }
 
-/// Texts are numbered in the order of their first occurrence.
+/// Returns the value and the reward of each trial. Texts are numbered by first occurrence.
 fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     let mut texts: Vec<&str> = Vec::new();
     let mut points = Vec::new();

@@ -43,7 +43,7 @@ const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
 /// Number of trials of a search. Its maximum is the maximum number of jobs of a project.
 const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
 const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
-/// Maximum number of concurrent trials: an extension, because trials are processes here.
+/// Maximum number of concurrent trials. An extension of the emulator, whose trials are processes.
 const CONCURRENT: NumberSetting = ("max_concurrent", "4", "Integer", 1.0..=64.0);
 
 /// Documented algorithms, each with its specific settings and a description (SOURCES X).
@@ -102,7 +102,7 @@ impl Tuning {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
-        // Settings of an algorithm are only validated, because each draws its points at random.
+        // The settings of an algorithm are only validated, because points are drawn at random.
         for setting in *own {
             check_setting(&given, setting)?;
         }
@@ -116,7 +116,7 @@ impl Tuning {
     }
 
     pub(crate) fn leading_reward(&self) -> &Reward {
-        // `read` rejects a search without rewards, so that the list is not empty.
+        // `read` rejects a search without rewards, so the list is not empty.
         &self.rewards[0]
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// Continuous, or a number of points including both ends. A million points are not stored.
+    /// Range, continuous or with a number of points including both ends, which are not stored.
     Range {
         low: f64,
         high: f64,
@@ -49,7 +49,7 @@ impl Space {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// `coordinate` is the position, from 0 to 1, in the range or list of each parameter.
+    /// Selects values. `coordinate` is the position, 0 to 1, in the range or list of a parameter.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
         parameters.map(|(name, values)| (name.clone(), values.at(coordinate()))).collect()

@@ -8,7 +8,7 @@ use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 /// State of a trial. Each trial is stored in a separate row, because a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
-    /// ID of eight hexadecimal digits.
+    /// Id of eight hexadecimal digits.
     pub(crate) id: String,
     pub(crate) index: usize,
     pub(crate) pid: Option<u32>,
@@ -16,7 +16,7 @@ pub(crate) struct Trial {
     pub(crate) status: TrialStatus,
     pub(crate) started: Timestamp,
     pub(crate) ended: Option<Timestamp>,
-    /// The first [`MAX_REPORTS`] reports and the last one.
+    /// The first [`MAX_REPORTS`] reports, and the latest report.
     pub(crate) reports: Vec<Report>,
     /// `true` after a request to stop this trial, as opposed to the job.
     pub(crate) stop: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Trial {
     pub(crate) changed: bool,
 }
 
-/// Maximum number of stored reports. A later report replaces the last one.
+/// Number of first reports that are stored in addition to the latest report.
 const MAX_REPORTS: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ impl<'a> RewardScraper<'a> {
         Self { rewards, position: 0, rest: Vec::new(), latest: vec![String::new(); rewards.len()] }
     }
 
-    /// Returns the values of all metrics for each match of the leading one. If `last`, an
+    /// Returns the values of all metrics for each match of the leading metric. If `last`, an
     /// incomplete last line is processed as well.
     pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);

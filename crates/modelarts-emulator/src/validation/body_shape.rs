@@ -27,14 +27,14 @@ pub(crate) fn check_against(spec: &Field, body: &Value) -> Result<(), ApiError> 
     visit_below(spec, &[root], check_field)
 }
 
-/// Rejects with 501 unsupported features and field values without whose effect the job cannot run.
+/// Rejects, with status 501, unsupported features and values on which the run of a job depends.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
 }
 
 type Visit = fn(&JsonField<'_>, &Field) -> Result<(), ApiError>;
 
-/// Errors of a row of the table precede those of later rows, in all elements of an array.
+/// Visits all fields row by row of the table, so that the earliest row determines the error.
 fn visit_below(spec: &Field, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
     for member in &spec.members {
         let mut found = Vec::new();
@@ -67,7 +67,7 @@ fn refuse_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
     Err(ApiError::not_modelled(refused))
 }
 
-/// Rejects fine-tuning, which specifies a model instead of code, with 501.
+/// Rejects fine-tuning, which specifies a model instead of code, with status 501.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let code = ["id", "subscription_id", "code_dir", "boot_file", "command", "engine"];
     let has_code = code.iter().any(|name| !is_empty(&body["algorithm"][*name]));
@@ -94,7 +94,7 @@ fn check_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
     broken.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-/// Required strings must not be empty, but elements of arrays may be.
+/// Returns the violated limit. Required strings must not be empty, but elements of arrays may be.
 fn broken_text(field: &JsonField<'_>, spec: &Field) -> Result<Option<String>, ApiError> {
     let text = field.text()?;
     let (mut least, mut most) = (0, None);
@@ -208,7 +208,7 @@ fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
     number.ok_or_else(|| field.must("be a number"))
 }
 
-/// Joins values to a phrase: `a`, `a or b`, or `a, b or c`.
+/// Joins values into a phrase: `a`, `a or b`, or `a, b or c`.
 fn either(values: &[&str]) -> String {
     match values {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),

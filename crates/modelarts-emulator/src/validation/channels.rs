@@ -115,7 +115,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Returns each channel with its path, which error messages contain.
+/// Returns each channel with its path for error messages.
 fn channels<'a>(job: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
     let job = *job;
     ["inputs", "outputs"].into_iter().flat_map(move |list| {

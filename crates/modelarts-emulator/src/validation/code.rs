@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         )
     }),
     refusal("obs-paths", storage::invalid_path),
-    // Invalid paths violate another rule, `obs-paths`.
+    // Invalid paths violate the rule `obs-paths` instead.
     refusal("boot-file-inside", |job| {
         let file = ObsPath::parse(job.text(BOOT_FILE)?).ok()?;
         let directory = ObsPath::parse(job.text(CODE_DIR)?).ok()?;
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
         let relative = has_local_dirs(job) && !job.text(WORKING_DIR)?.starts_with('/');
         relative.then(|| ApiError::working_dir("it must be an absolute path"))
     }),
-    // The emulator does not support paths with `.` or `..`, and rejects them with 501.
+    // The emulator does not support paths with `.` or `..`, and rejects them with status 501.
     advice("working-dir-plain", |job| {
         let path = job.text(WORKING_DIR)?;
         let applies = has_local_dirs(job) && path.starts_with('/');
@@ -151,8 +151,8 @@ fn names_engine(job: &Creation<'_>) -> bool {
     job.has(ENGINE_ID) || job.has(ENGINE_NAME)
 }
 
-/// Directories that Huawei Cloud reserves: those of `RESERVED_DIRS` without their subdirectories,
-/// those of `RESERVED_TREES` with them.
+/// Directories that Huawei Cloud reserves: `RESERVED_DIRS` without their subdirectories, and
+/// `RESERVED_TREES` with their subdirectories.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
@@ -169,7 +169,7 @@ fn has_local_dirs(job: &Creation<'_>) -> bool {
     job.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// A code directory that starts with `file://` is in the image.
+/// Returns the local code directory, unless the code is in the image, as with `file://`.
 fn local_code_dir<'a>(job: &Creation<'a>) -> Option<&'a str> {
     let path = job.text("/algorithm/local_code_dir")?.trim_end_matches('/');
     let in_image = job.text(CODE_DIR).is_some_and(|path| path.starts_with("file://"));

@@ -16,21 +16,21 @@ pub(crate) struct Offer {
     pub(crate) pools: Vec<Pool>,
     /// Encrypted buckets, which jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
-    /// Organizations in which images may be saved; an empty set permits any.
+    /// Organizations in which images may be saved. An empty set permits all.
     pub(crate) organizations: BTreeSet<String>,
     /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
     pub(crate) datasets: Option<PathBuf>,
     pub(crate) obs: ConfinedDir,
-    /// If true, documented fields without an effect in the emulator are rejected.
+    /// `true` if documented fields without an effect in the emulator are rejected.
     pub(crate) strict: bool,
 }
 
-/// Methods take JSON pointers; null and empty strings count as absent.
+/// Create request, with access by JSON Pointer. Null and empty strings count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
     pub(crate) offer: &'a Offer,
-    /// Stored algorithm with the ID `algorithm.id`, if it exists.
+    /// Stored algorithm with the id `algorithm.id`, if it exists.
     pub(crate) stored: Option<&'a Value>,
     /// `true` for an algorithm to be stored, which is validated in the form of a job.
     pub(crate) is_algorithm: bool,
@@ -103,12 +103,12 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// Returns the value at a JSON pointer; null counts as absent.
+/// Returns the value at a JSON Pointer; null counts as absent.
 pub(super) fn value_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     value.pointer(pointer).filter(|value| !value.is_null())
 }
 
-/// Returns the string at a JSON pointer in a value; an empty string counts as absent.
+/// Returns the string at a JSON Pointer in a value; an empty string counts as absent.
 pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     let text = value.pointer(pointer)?.as_str();
     text.filter(|text| !text.is_empty())

@@ -1,5 +1,5 @@
 //! Validation rules for create requests: first the table of fields, then the rules between fields.
-//! The first violated one is the error; one that is only advice is logged.
+//! The first violated rule determines the error. A violated rule that is only advice is logged.
 //!
 //! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 
@@ -46,7 +46,7 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
     subjects.into_iter().flatten()
 }
 
-/// Features that the emulator lacks come last, after all errors of the service.
+/// Validates a request. Missing features of the emulator are reported after errors of the service.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in rules() {
@@ -69,7 +69,7 @@ pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Applies the rules for ordinary jobs to each role.
+/// Applies the rules for ordinary jobs to each role of a heterogeneous job.
 fn check_roles(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut nodes_in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = roles::role_bodies(creation.body);

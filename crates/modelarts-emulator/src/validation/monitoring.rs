@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
             "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
         ))
     }),
-    // Exactly one of: a URL and a port, a command, or an HTTP request (SOURCES D-63).
+    // Exactly one form: a URL and a port, a command, or an HTTP request (SOURCES D-63).
     must("metrics-one-form", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let older = !is_blank(metric, "/metrics_url") || !is_blank(metric, "/metrics_port");
@@ -73,7 +73,7 @@ fn is_blank(value: &Value, pointer: &str) -> bool {
     value_at(value, pointer).is_none_or(|value| *value == "")
 }
 
-/// Returns an error if an object lacks a text or a list, which must not be empty.
+/// Returns an error if an object lacks a member that must be a non-empty string or list.
 fn lacking(job: &Creation<'_>, parent: &str, member: &str) -> Option<ApiError> {
     let is_given = match job.at(parent)?.get(member) {
         Some(Value::String(text)) => !text.is_empty(),

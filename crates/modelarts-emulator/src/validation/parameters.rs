@@ -49,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
     refusal("parameter-ranges", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_sound_range), 2770)
     }),
-    // Algorithms are exempt, because the jobs that use them set the value.
+    // Stored algorithms are exempt, because the jobs that use them set the value.
     refusal("parameter-required", |job| {
         let lacks = |one: &Value| {
             value_at(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()

@@ -151,7 +151,7 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     refused_if(list_of(stored, "/resource_requirements").iter().any(unmet), 2763)
 }
 
-/// Returns the user ID (only responses document it), or an error if it is not a number.
+/// Returns the user id (only responses document it), or an error if it is not a number.
 fn user_id(job: &Creation<'_>) -> Option<Result<u64, ParseIntError>> {
     match job.at("/algorithm/engine/run_user")? {
         Value::String(text) if text.is_empty() => None,

@@ -13,7 +13,7 @@ pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     };
     let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
-        // Both may contain parameters, channels and the engine; `algorithm` takes precedence.
+        // Both may contain parameters, channels and the engine. `algorithm` takes precedence.
         for place in ["/algorithm/job_config", "/algorithm"] {
             let members = task.pointer(place).and_then(Value::as_object);
             let members = members.into_iter().flatten();

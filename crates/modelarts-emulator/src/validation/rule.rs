@@ -11,7 +11,7 @@ pub(super) enum Basis {
     Refusal,
     /// A document requires the rule.
     Must,
-    /// A document advises it, or seems to imply it. Such jobs are accepted.
+    /// A document advises or seems to imply the rule. Jobs that violate the rule are accepted.
     Advice,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn broken_if(broken: bool, sentence: impl Display) -> Option<ApiError
     broken.then(|| ApiError::invalid_parameter(sentence))
 }
 
-/// The message of the row must have no placeholders.
+/// Returns the error `number` if `broken`. Its message must have no placeholders.
 pub(super) fn refused_if(broken: bool, number: u16) -> Option<ApiError> {
     broken.then(|| ApiError::of(number, &[]))
 }

@@ -67,13 +67,13 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Includes empty paths, because a channel without a location is an error.
+/// Returns the OBS URLs of channels, including empty ones, because a channel must have a location.
 fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     let channels = job.list(&format!("/algorithm/{list}")).iter();
     channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
 }
 
-/// Omits the files of a search: the service accepts `/config/search.yaml` in a missing bucket.
+/// Returns all paths except the search file: `/config/search.yaml` in a missing bucket is accepted.
 fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     let fields = [
         CODE_DIR,

@@ -24,10 +24,10 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.id must not be set together with algorithm.subscription_id",
         )
     }),
-    // If the job contains its own code, its code and engine replace those of the algorithm.
+    // Code and an engine in the job replace those of the algorithm.
     advice("stored-algorithm-code", |job| beside_stored(job, ["code_dir", "boot_file"])),
     advice("stored-algorithm-engine", |job| beside_stored(job, ["command", "engine"])),
-    // The emulator has no gallery, so a subscription requires code in the job, which is executed.
+    // The emulator has no gallery, so a job with a subscription must contain code, which is run.
     refusal("algorithm-exists", |job| {
         let has_code = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
         let found = job.stored.is_some() || (has_code && !job.has("/algorithm/id"));
@@ -92,7 +92,7 @@ fn unmatched_channel<'a>(
     added.or_else(|| of_algorithm.iter().find(lacks(of_job)))
 }
 
-/// An input for which the algorithm lists no data types accepts all.
+/// Returns an error for an input of a wrong data type. An input without listed types accepts all.
 fn data_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let of_algorithm = list_of(job.stored?, "/job_config/inputs");
     let refused = job.list("/algorithm/inputs").iter().find_map(|input| {

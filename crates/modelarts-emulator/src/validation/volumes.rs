@@ -15,7 +15,7 @@ const VOLUMES: &str = "/spec/volumes";
 /// Kinds of volumes, each with the member that contains the path to mount.
 const KINDS: [(&str, &str); 3] =
     [("nfs", "nfs_server_path"), ("pfs", "pfs_path"), ("obs", "obs_path")];
-/// Maximum number of volumes of a job, which the user guide calls disks (SOURCES F3).
+/// Maximum number of volumes of a job. The user guide calls volumes disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
 /// Default mount points according to the user guide (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];

@@ -1,4 +1,4 @@
-//! List of algorithms.
+//! List of the algorithms of a project.
 
 use modelarts_api::{
     BoxFuture,
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
+/// Algorithms of a project, by default newest first. A page has 1 to 50 algorithms, by default 50.
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
-/// Conditions of an algorithm list, set by the methods of [`ListAlgorithms`].
+/// Conditions and order of an algorithm list, set by the methods of [`ListAlgorithms`].
 #[derive(Clone, Debug)]
 pub struct AlgorithmQuery {
     client: Client,
@@ -30,8 +30,8 @@ pub struct AlgorithmQuery {
 }
 
 impl Client {
-    /// Lists the algorithms of the project, newest first. Offsets count pages, as the developers of
-    /// Huawei Cloud's service confirmed, although the API references describe them as records.
+    /// Lists the algorithms of the project, by default newest first. The offset counts pages, as
+    /// the developers of Huawei Cloud's service confirmed, not records as in the API references.
     pub fn algorithms(&self) -> ListAlgorithms {
         List::new(Box::new(AlgorithmQuery {
             client: self.clone(),
@@ -50,25 +50,25 @@ impl ListAlgorithms {
     }
 
     /// Lists only algorithms whose field `key` matches `text`. Only the key `name` is documented.
-    /// The service supports a single condition, so the last call takes effect.
+    /// The service supports one condition, so a second call replaces the first.
     pub fn search(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         self.query.search = Some((key.into(), text.into()));
         self
     }
 
-    /// Lists only algorithms of this workspace. Sources disagree on the default (SOURCES D-109).
+    /// Lists only algorithms of this workspace. Sources disagree about the default (SOURCES D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
     }
 
-    /// Sets the sort field. Default: the creation time.
+    /// Sets the field by which the list is sorted. Default: the creation time.
     pub fn sort_by(mut self, field: impl Into<AlgorithmSortField>) -> Self {
         self.query.sort_by = field.into();
         self
     }
 
-    /// Sorts in ascending order: oldest algorithm first, or first name first.
+    /// Sorts in ascending order, such as oldest algorithm first. Default: descending order.
     pub fn ascending(mut self) -> Self {
         self.query.order = SortOrder::Asc;
         self

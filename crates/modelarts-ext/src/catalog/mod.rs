@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
 //! A job refers to its flavor, algorithm and experiment by id, and to a preset image by engine and
-//! version. They differ between clouds, and some between projects. The lists are streams, which
-//! [`pagination`](crate::pagination) describes.
+//! version. The available values differ between clouds, and some of them between projects. The
+//! lists are streams; see [`pagination`](crate::pagination).
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -33,7 +33,7 @@
 //! | [search algorithms](Client::hyperparameter_search_algorithms) | |
 //! | [search templates](Client::search_templates) | |
 
-// `RowSource` calls the generated operation of a list. `algorithms` is a source with conditions.
+// `RowSource` lists with one generated operation. `algorithms` is the list with conditions.
 
 mod algorithms;
 mod of_job;
@@ -62,7 +62,7 @@ use crate::{
 };
 
 impl Client {
-    /// Lists the flavors of training jobs: those of one type, or all.
+    /// Lists the flavors of training jobs: all, or only those of one type.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
         RowSource::new(
             self,
@@ -79,7 +79,7 @@ impl Client {
         .list()
     }
 
-    /// Lists the preset images.
+    /// Lists the preset images, by engine and version.
     pub fn engines(&self) -> List<TrainingEngine> {
         RowSource::new(
             self,
@@ -92,8 +92,8 @@ impl Client {
         .list()
     }
 
-    /// Lists the quotas of a user with their usage. Huawei Cloud only. The request names no user,
-    /// and no document states whose quotas the service then returns.
+    /// Lists quotas with their usage. Huawei Cloud only. The quotas belong to a user, but the
+    /// request contains no user, and no document states whose quotas the service returns.
     pub fn quotas(&self) -> List<TrainingQuota> {
         RowSource::new(
             self,
@@ -104,7 +104,7 @@ impl Client {
         .list()
     }
 
-    /// Lists the event categories that a job can publish to a topic. Huawei Cloud only.
+    /// Lists the categories of the events that a job can publish to a topic. Huawei Cloud only.
     pub fn event_categories(&self) -> List<EventCategory> {
         RowSource::new(
             self,
@@ -115,7 +115,7 @@ impl Client {
         .list()
     }
 
-    /// Lists the algorithms of hyper-parameter search.
+    /// Lists the algorithms that hyper-parameter search supports.
     pub fn hyperparameter_search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
         RowSource::new(
             self,
@@ -126,7 +126,7 @@ impl Client {
         .list()
     }
 
-    /// Lists the templates of searches that are configured in YAML.
+    /// Lists the templates of hyper-parameter searches that are configured in YAML.
     pub fn search_templates(&self) -> List<YamlTemplate> {
         RowSource::new(
             self,
@@ -155,7 +155,7 @@ impl Client {
         rows.list()
     }
 
-    /// Lists the tags of the project's jobs with all their values. Huawei Cloud only.
+    /// Lists the tags of all jobs of the project, each with all its values. Huawei Cloud only.
     pub fn job_tags(&self) -> List<TagValues> {
         let rows = RowSource::new(
             self,
@@ -169,8 +169,8 @@ impl Client {
         rows.id(|tag| tag.key.as_deref()).list()
     }
 
-    /// Lists the jobs that have all of these tags. A tag with several values matches any of them; a
-    /// tag without values matches every value. Huawei Cloud only.
+    /// Lists the jobs that have all of these tags. A tag with several values matches a job with any
+    /// of the values. A tag without values matches every value. Huawei Cloud only.
     pub fn jobs_by_tags<K, V>(
         &self,
         tags: impl IntoIterator<Item = (K, V)>,
@@ -240,13 +240,13 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
         }
     }
 
-    /// Sets the function that returns the unique id of a row, which is else its whole content.
+    /// Sets the function that returns the unique id of a row. Default: the whole row is its id.
     fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
-    /// Sets the cell of the detected unit of offsets, about which sources of this list disagree.
+    /// Sets the cell for the detected unit of offsets, because sources disagree about the unit.
     fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self
@@ -292,7 +292,7 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
     }
 }
 
-/// Returns the key of a row: its id, or otherwise its whole content as JSON.
+/// Returns the unique key of a row: the id, or the whole row as JSON if the id is missing or empty.
 fn row_key(id: Option<&str>, row: &impl Serialize) -> String {
     let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
     id.unwrap_or_else(|| serde_json::to_string(row).unwrap_or_default())

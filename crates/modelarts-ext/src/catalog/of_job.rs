@@ -1,4 +1,4 @@
-//! Lists of a single job: task history, stages, tags, artifacts, and the trials of a search.
+//! Lists that belong to a job: task history, stages, tags, artifacts, and the trials of a search.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl JobHandle {
-    /// Lists the nodes of the tasks, for each time that the job was scheduled. Huawei Cloud only.
+    /// Lists the nodes of each task, for each time that the job was scheduled. Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
         RowSource::new(
@@ -47,7 +47,7 @@ impl JobHandle {
 
     /// Lists the tags of the job. Huawei Cloud only.
     ///
-    /// Tags are added with a [call](crate::Client::call):
+    /// To add tags, call the operation `create_train_job_tags` with [`call`](crate::Client::call):
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -83,7 +83,7 @@ impl JobHandle {
         .list()
     }
 
-    /// Lists the trials of a hyper-parameter search. A trial may have several rows.
+    /// Lists the trials of a hyper-parameter search. A trial may have several rows in the list.
     pub fn trials(&self) -> List<Trial> {
         let id = self.training_job_id().clone();
         let rows = RowSource::new(
@@ -95,7 +95,7 @@ impl JobHandle {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                // The `count` in the response includes only the rows of the page.
+                // The field `count` of the response includes only the rows of the page.
                 let counts = Counts::new(answer.total, None, answer.limit);
                 (trials(answer.items.unwrap_or_default()), counts)
             },
@@ -115,7 +115,7 @@ impl JobHandle {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.offset(offset).limit(limit).send())
             },
-            // The `total` in the response includes only the rows of the page.
+            // The field `total` of the response includes only the rows of the page.
             |answer: ListFtArtifactsResponse| (answer.artifact_info, Counts::default()),
         );
         let rows = rows.id(|artifact| artifact.artifact_id.as_deref());
@@ -123,7 +123,7 @@ impl JobHandle {
     }
 }
 
-/// Row of the table of trials of a hyper-parameter search, which determines the columns.
+/// Row of the table of trials. The hyper-parameter search determines the columns of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     #[serde(skip)]
@@ -132,7 +132,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns the value of a column, such as `trial_id`, `status`, `config`, or a metric.
+    /// Returns the value in a column, such as `trial_id`, `status` or a metric, if there is one.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -147,7 +147,7 @@ impl Trial {
         self.cells.get(at)
     }
 
-    /// Returns the names of the columns. That of a row number is empty.
+    /// Returns the names of the columns. The name of the column with the row number is empty.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns

@@ -1,4 +1,4 @@
-//! Builder of a client.
+//! Builder of a client, with all settings.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,9 +12,9 @@ use crate::{
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
-/// Builder of a [`Client`](crate::client::Client), with its settings.
+/// Builder of a [`Client`](crate::client::Client), with the settings of the client.
 ///
-/// A client requires an endpoint or a region, credentials, and a project, whose id
+/// A client requires an endpoint or a region, credentials, and a project id, which
 /// [`connect`](Self::connect) can look up. Settings of the builder take precedence over the
 /// [environment](Self::from_env).
 #[derive(Clone, Default)]
@@ -58,45 +58,44 @@ impl Default for CallSettings {
 }
 
 impl ClientBuilder {
-    /// Creates a builder that takes missing settings from the environment of the process. Of
-    /// several variables, the first that is set applies:
+    /// Creates a builder that takes missing settings from the environment of the process. If
+    /// several environment variables of a setting are set, the first in this list applies:
     ///
     /// - endpoint: `MODELARTS_ENDPOINT`
     /// - [cloud](Self::cloud): `MODELARTS_CLOUD`, which is `huawei` or `otc`
     /// - region: `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`;
-    ///   else that of the source of the credentials
-    /// - project: its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; its
-    ///   name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of
-    ///   the credentials
-    /// - IAM: `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials,
-    ///   `HW_AUTH_URL`, `OS_AUTH_URL`; else that of the region
-    /// - [OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs:
-    ///   `MODELARTS_OBS_ENDPOINT`; else that of the region
+    ///   otherwise the region in the source of the credentials
+    /// - project: the id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; the
+    ///   name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; otherwise the project in
+    ///   the source of the credentials
+    /// - endpoint of IAM: `HUAWEICLOUD_SDK_IAM_ENDPOINT`; otherwise the source of the credentials,
+    ///   `HW_AUTH_URL`, `OS_AUTH_URL`; otherwise the endpoint of IAM in the region
+    /// - [endpoint of OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs:
+    ///   `MODELARTS_OBS_ENDPOINT`; otherwise the endpoint of OBS in the region
     ///
-    /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
-    /// `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), else that in
-    /// `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`), else the built-in one.
+    /// The endpoint of a service in a region comes from `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`
+    /// (such as `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), otherwise from
+    /// `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`), then the built-in table.
     ///
-    /// Credentials come from the first of these sources that is present. A source that is present
-    /// but invalid is an error; the next one is not tried, because it may belong to another user.
+    /// Credentials come from the first of these sources that is present. If this source is invalid,
+    /// the client returns an error, because the next source may belong to another user.
     ///
     /// 1. an identity token ([`Oidc`](crate::credentials::Oidc)):
     ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and
-    ///    `…_SESSION_NAME`, `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
-    ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
-    /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
-    ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN` when they are temporary
-    /// 3. the variables of the Terraform provider: keys in `HW_ACCESS_KEY` and `HW_SECRET_KEY`, and
-    ///    `HW_SECURITY_TOKEN` when they are temporary; a token in `HW_AUTH_TOKEN`; a user and a
+    ///    `…_SESSION_NAME`, `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; the endpoint of STS
+    ///    is `HUAWEICLOUD_SDK_STS_ENDPOINT`, otherwise the endpoint of STS in the region
+    /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and for temporary keys
+    ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN`
+    /// 3. the variables of the Terraform provider: keys in `HW_ACCESS_KEY`, `HW_SECRET_KEY`, and
+    ///    for temporary keys `HW_SECURITY_TOKEN`; a token in `HW_AUTH_TOKEN`; a user and a
     ///    [`Password`](crate::credentials::Password) in `HW_USER_NAME` (or `HW_USER_ID`),
-    ///    `HW_USER_PASSWORD`, and `HW_DOMAIN_NAME` or `HW_DOMAIN_ID`. With
-    ///    `HW_ASSUME_ROLE_AGENCY_NAME` they are an error, because the client assumes no agency
-    /// 4. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and
-    ///    `OS_SECRET_KEY` (or `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and
-    ///    `OS_ACCESS_KEY_SECRET`), and `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`;
-    ///    a token in `OS_AUTH_TOKEN` or `OS_TOKEN`; a user and a
-    ///    [`Password`](crate::credentials::Password) in `OS_USERNAME` (or `OS_USER_ID`),
-    ///    `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
+    ///    `HW_USER_PASSWORD`, and `HW_DOMAIN_NAME` or `HW_DOMAIN_ID`. It is an error if also
+    ///    `HW_ASSUME_ROLE_AGENCY_NAME` is set, because the client cannot assume an agency
+    /// 4. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and `OS_SECRET_KEY` (or
+    ///    `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and `OS_ACCESS_KEY_SECRET`), and for temporary
+    ///    keys `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`; a token in `OS_AUTH_TOKEN` or
+    ///    `OS_TOKEN`; a user and a [`Password`](crate::credentials::Password) in `OS_USERNAME` (or
+    ///    `OS_USER_ID`), `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
     ///    `OS_USER_DOMAIN_ID` or `OS_DOMAIN_ID`
     /// 5. the cloud in `clouds.yaml` that `OS_CLOUD` names
     /// 6. `~/.huaweicloud/credentials`, section `[basic]`: `ak`, `sk`,
@@ -105,37 +104,38 @@ impl ClientBuilder {
     /// 7. the only cloud in `clouds.yaml`
     /// 8. the metadata service, if enabled by [`metadata`](Self::metadata)
     ///
-    /// The identity of a pod of CCE, whose address is in `HC_CONTAINER_CREDENTIALS_FULL_URI`, is
-    /// not supported: if no source is found and the variable is set, the error says so. Such a
-    /// program passes a [`FetchCredentials`](crate::credentials::FetchCredentials) of its own to
+    /// The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported. If no
+    /// source is found and this variable is set, the error states it. In a pod, pass a custom
+    /// [`FetchCredentials`](crate::credentials::FetchCredentials) to
     /// [`credentials`](Self::credentials).
     ///
-    /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
+    /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, otherwise the first of
     /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and `/etc/openstack/clouds.yaml`. The
-    /// settings of `secure.yaml` from the same directories (or of the file that
-    /// `OS_CLIENT_SECURE_FILE` names) take precedence. A cloud has `region_name` and in `auth`
+    /// settings of `secure.yaml` in the same directories (or in the file that
+    /// `OS_CLIENT_SECURE_FILE` names) take precedence. A cloud has `region_name`, and in `auth`
     /// either `ak`, `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
-    /// `auth_url`, or `token`; and `project_id` or `project_name`.
+    /// `auth_url`, or `token`; also `project_id` or `project_name`.
     ///
-    /// Files with secrets that other users can read cause a warning through `tracing`.
+    /// Logs a warning with `tracing` if other users can access a file with secrets.
     pub fn from_env() -> Self {
         Self::default().environment(Environment::of_process())
     }
 
-    /// [`from_env`](Self::from_env) with these variables. Reads only files that variables name.
+    /// Creates a builder as [`from_env`](Self::from_env) does, but from these variables and the
+    /// files that the variables name.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// Sets the environment of missing settings, as [`from_env`](Self::from_env) does.
+    /// Sets the environment for missing settings; see [`from_env`](Self::from_env).
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// Sets the address of the service, such as `https://modelarts.eu-de.otc.t-systems.com`,
-    /// instead of the region: a scheme and a host. The scheme may be `http` on this machine, where
-    /// it must be given; else the default is `https`.
+    /// Sets the endpoint of the service, such as `https://modelarts.eu-de.otc.t-systems.com`,
+    /// instead of the endpoint of the region. Default scheme: `https`. For a loopback address, a
+    /// scheme is required and may be `http`.
     pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.endpoint = Some(endpoint.into());
         self
@@ -147,27 +147,27 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the id of the project, 32 hexadecimal digits.
+    /// Sets the id of the project, which has 1 to 64 letters, digits and hyphens.
     pub fn project_id(mut self, project_id: impl Into<String>) -> Self {
         self.project.id = Some(project_id.into());
         self
     }
 
-    /// Sets the name of the project, such as `eu-de_team`, which [`connect`](Self::connect) looks
-    /// up. Default: the project of the region, which has the region's name.
+    /// Sets the name of the project, such as `eu-de_team`. [`connect`](Self::connect) looks up the
+    /// id of the project. Default: the project with the name of the region.
     pub fn project_name(mut self, name: impl Into<String>) -> Self {
         self.project.name = Some(name.into());
         self
     }
 
-    /// Sets the address of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Default: that of the
-    /// region. `http` is admitted only for this machine.
+    /// Sets the endpoint of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Default: the
+    /// endpoint of IAM in the region. The scheme `http` is allowed only for loopback addresses.
     pub fn iam_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.iam = Some(endpoint.into());
         self
     }
 
-    /// Sets the credentials: [`Credentials`](crate::credentials::Credentials), or a provider.
+    /// Sets the credentials: fixed [`Credentials`](crate::credentials::Credentials), or a provider.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
         self.credentials = Some(FoundCredentials::unchecked(credentials));
         self
@@ -179,26 +179,26 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the scheme that requests are signed with. Default [`SigningScheme::Access`].
+    /// Sets the scheme with which requests are signed. Default: [`SigningScheme::Access`].
     pub fn signing(mut self, signing: SigningScheme) -> Self {
         self.calls.signing = signing;
         self
     }
 
-    /// Adds a trusted root certificate (PEM) to those of the platform.
+    /// Adds a trusted root certificate (PEM) to the root certificates of the platform.
     pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.http.roots.push(pem.into());
         self
     }
 
-    /// Sets the clock. Default: that of the machine.
+    /// Sets the clock of the client. Default: the system clock.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.calls.clock = Arc::new(clock);
         self
     }
 
-    /// Sets the connector for the requests of the client, instead of reqwest. The settings for
-    /// connections (certificates, connect timeout, the header `User-Agent`) do not apply to it.
+    /// Sets the connector that sends the requests of the client. Default: reqwest. The settings for
+    /// certificates, connect timeout and the header `User-Agent` do not apply to the connector.
     pub fn connector(mut self, connector: impl HttpConnector) -> Self {
         self.calls.connector = Some(Arc::new(connector));
         self
@@ -210,36 +210,36 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the time limit for opening a connection. Default 10 seconds.
+    /// Sets the time limit for opening a connection. Default: 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.http.connect_timeout = timeout;
         self
     }
 
-    /// Sets the time limit of a call, including all attempts. Default 2 minutes.
+    /// Sets the time limit of a call, including all attempts. Default: 2 minutes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.calls.timeout = timeout;
         self
     }
 
     /// Sets the time limit of a method with several calls, such as
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit). Default 5 minutes. A response
-    /// that has arrived by then is decoded within the [time limit of its call](Self::timeout).
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit). Default: 5 minutes. To decode
+    /// a response that arrived in time, the [time limit of the call](Self::timeout) applies.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.calls.overall_timeout = timeout;
         self
     }
 
-    /// Sets the cloud by whose rules [jobs are checked](crate::jobs::create::CreateJob::check).
-    /// Default: that of `MODELARTS_CLOUD` in the [environment](Self::from_env), else that of the
-    /// endpoint, of the region or of the address of IAM, else Huawei Cloud. The builder logs a
-    /// warning if the variable contradicts the endpoint.
+    /// Sets the cloud whose rules apply to [checks of jobs](crate::jobs::create::CreateJob::check).
+    /// Default: `MODELARTS_CLOUD` in the [environment](Self::from_env), otherwise the cloud of the
+    /// endpoint, of the region or of the endpoint of IAM, otherwise Huawei Cloud. Logs a warning if
+    /// the variable contradicts the endpoint.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self
     }
 
-    /// Sets the language of the service's messages. Default: that of the service.
+    /// Sets the language of messages of the service. Default: the default language of the service.
     pub fn language(mut self, language: types::Language) -> Self {
         self.calls.language = Some(language);
         self

@@ -1,4 +1,4 @@
-//! Look-ups in IAM: the project of a client, and the user of its credentials.
+//! Look-ups in IAM: the project of a client, and the user of the credentials.
 
 use crate::{
     client::{Client, resolve::ResolvedConfig},
@@ -34,7 +34,7 @@ impl ResolvedConfig {
     }
 }
 
-/// Repeats a request to IAM within the retry policy and the time limit of several calls.
+/// Sends a request to IAM, and retries it within the retry policy and the overall time limit.
 async fn look_up<T, F: Future<Output = Result<T, Error>>>(
     transport: &HttpTransport,
     doing: &str,
@@ -63,7 +63,7 @@ async fn look_up<T, F: Future<Output = Result<T, Error>>>(
 }
 
 impl Client {
-    /// Looks up the user of the credentials with one request to IAM, which both clouds permit.
+    /// Looks up the user of the credentials, with one request to IAM that both clouds permit.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -81,7 +81,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Temporary keys, whose user IAM does not return; an unknown address of IAM; a rejection.
+    /// Returns an error for temporary keys, an unknown endpoint of IAM, or rejected credentials.
     pub async fn current_user(&self) -> Result<CurrentUser, Error> {
         let doing = "the user was being looked up";
         look_up(self.transport(), doing, || self.request_user()).await

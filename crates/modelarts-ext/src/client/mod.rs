@@ -1,7 +1,7 @@
-//! [`Client`], the connection to one project, with its builder and the result of a call.
+//! [`Client`] for the training management of a project, with the builder and the result of a call.
 //!
-//! A client resolves its settings, signs and retries calls, and applies time limits. Clones are
-//! cheap, and share connections, credentials and the retry budget.
+//! A client resolves settings, signs and retries calls, and applies time limits. Clones of a client
+//! are cheap, and share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,37 +23,37 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! [`Client::call`] calls any operation of the description through the generated client.
+//! [`Client::call`] calls any operation of the description with the generated client. The module
 //! [`operations`](crate::operations) calls operations by name.
 //!
 //! # Configuration
 //!
-//! [`Client::from_env`] takes region, project and credentials from variables and files ([list of
-//! sources](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
-//! project. With [`Client::builder`], the program sets these values itself.
+//! [`Client::from_env`] takes region, project and credentials from environment variables and files
+//! ([list of sources](ClientBuilder::from_env)). [`Client::connect_from_env`] also looks up the id
+//! of the project. With [`Client::builder`], the program sets these values.
 //!
-//! The proxy is that of `HTTPS_PROXY` and `NO_PROXY`, except for loopback addresses.
+//! `HTTPS_PROXY` and `NO_PROXY` set the proxy. Requests to loopback addresses use no proxy.
 //!
 //! # Time limits
 //!
-//! A call may take two minutes, including all attempts, or the time of [`ClientBuilder::timeout`]
-//! or [`Client::with_timeout`]. Methods with several calls, such as
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), may take five minutes, or the
-//! time of [`ClientBuilder::overall_timeout`]. Waits and streams have limits of their own.
+//! The time limit of a call, including all attempts, is two minutes. [`ClientBuilder::timeout`] and
+//! [`Client::with_timeout`] set another limit. The limit of methods with several calls, such as
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), is five minutes, or set by
+//! [`ClientBuilder::overall_timeout`]. Waits and streams have separate time limits.
 //!
 //! # Traces
 //!
-//! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
-//! request id, attempts and elapsed milliseconds; each retry is an event at level debug.
+//! The crate `tracing` receives a span `modelarts` at level info for each call, with operation,
+//! status, request id, attempts and elapsed milliseconds, and an event at level debug per retry.
 //!
 //! # TLS beside reqwest
 //!
 //! This crate enables only `rustls-no-provider` of reqwest. A program that uses reqwest directly
 //! must select a TLS backend, or call `rustls::crypto::ring::default_provider().install_default()`
-//! at its start; otherwise `reqwest::Client::new()` panics.
+//! at its start. Otherwise, `reqwest::Client::new()` panics.
 
-// `builder` has the settings, which `resolve` completes from the environment; `look_up` asks IAM.
-// `response` has the result of a call, and checks that it is to this call.
+// `builder` contains the settings, `resolve` completes them from the environment, and `look_up`
+// sends requests to IAM. `response` contains the result of a call.
 
 mod builder;
 mod look_up;
@@ -91,7 +91,7 @@ use crate::{
     },
 };
 
-/// A client for the training management of one project. Clones share its connections.
+/// Client for the training management of one project. Clones share the connections.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -103,7 +103,7 @@ struct Shared {
     offsets: DetectedOffsets,
 }
 
-/// The cloud and the region of a client, and the environment that its settings are from.
+/// Cloud, region and IAM endpoint of a client, the environment, and the origins of these settings.
 #[derive(Clone)]
 struct Location {
     cloud: Cloud,
@@ -114,17 +114,17 @@ struct Location {
     region_origin: Option<Arc<str>>,
 }
 
-/// Origins of the settings of a client, for messages: variables, files, or methods of the builder.
+/// Origins of the settings of a client: names of environment variables, files or builder methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingOrigins<'a> {
-    /// Origin of [`Client::endpoint`]; `the region` if no setting has it.
+    /// Origin of [`Client::endpoint`]. `the region` if no setting contains the endpoint.
     pub endpoint: &'a str,
-    /// Origin of [`Client::region`]; `None` if there is no region.
+    /// Origin of [`Client::region`]. `None` if the client has no region.
     pub region: Option<&'a str>,
-    /// Origin of [`Client::project_id`]; `the look-up in IAM` if no setting has it.
+    /// Origin of [`Client::project_id`]. `the look-up in IAM` if no setting contains the id.
     pub project: &'a str,
-    /// Origin of [`Client::credentials`]; `None` for those that the builder was given.
+    /// Origin of [`Client::credentials`]. `None` if the program passed them to the builder.
     pub credentials: Option<&'a str>,
 }
 
@@ -160,13 +160,13 @@ impl Client {
         &self.0.project_id
     }
 
-    /// Returns the address of the service.
+    /// Returns the endpoint of the service.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         self.0.transport.endpoint.as_str()
     }
 
-    /// Returns the generated client. The extensions of its responses have the [`CallInfo`].
+    /// Returns the generated client. The extensions of each response contain the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
@@ -198,10 +198,10 @@ impl Client {
         )
     }
 
-    /// Calls a generated operation, and returns errors of this crate and the facts about the call.
+    /// Calls an operation with the generated client. Returns errors of this crate and call details.
     ///
-    /// `body` takes the builder of the type of the body, or a value, which serde can read from
-    /// JSON. A field that a builder lacks is an error that names the field; no request is sent.
+    /// The method `body` accepts the builder of the body type, or a value of the body type, which
+    /// serde can decode from JSON. If a builder lacks a required field, the error names the field.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -240,7 +240,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Returns errors of every kind; see [`Error`].
+    /// Returns an error of any kind; see [`Error`].
     pub async fn call<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
@@ -260,7 +260,7 @@ impl Client {
         self.0.transport.deadline()
     }
 
-    /// Starts a deadline that does not include the pauses of a rate limit for this many calls.
+    /// Starts a deadline after `timeout`, plus the pauses of the rate limit for `calls` calls.
     pub(crate) fn deadline_of(&self, timeout: Duration, calls: u32) -> Deadline {
         let transport = &self.0.transport;
         let limit = transport.rate_limit.as_ref();
@@ -268,24 +268,24 @@ impl Client {
         Deadline::new(&transport.clock, Some(timeout + pauses))
     }
 
-    /// Returns the cloud whose rules apply; see [`ClientBuilder::cloud`].
+    /// Returns the cloud whose rules apply to jobs; see [`ClientBuilder::cloud`].
     pub fn cloud(&self) -> Cloud {
         self.0.location.cloud
     }
 
-    /// Returns the region: the one set in the builder or the environment, else that of the
-    /// endpoint. `None` for an endpoint outside of the clouds, such as that of an emulator.
+    /// Returns the region from the settings, otherwise the region in the endpoint. `None` if no
+    /// setting contains a region and the endpoint belongs to no cloud, such as that of an emulator.
     #[must_use]
     pub fn region(&self) -> Option<&str> {
         self.0.location.region.as_deref()
     }
 
-    /// Returns the address of OBS: the variable `MODELARTS_OBS_ENDPOINT`, else the endpoint of OBS
-    /// in the region, from `HUAWEICLOUD_SDK_REGION_OBS_<REGION>`, the regions file or the table of
-    /// this crate. `None` if neither is known.
+    /// Returns the endpoint of OBS from `MODELARTS_OBS_ENDPOINT`, otherwise the endpoint of OBS in
+    /// the region, from `HUAWEICLOUD_SDK_REGION_OBS_<REGION>`, the regions file or the table of
+    /// this crate. `None` if the endpoint is unknown.
     ///
     /// # Errors
-    /// Returns an error for an invalid regions file.
+    /// Returns an error if the regions file is invalid.
     pub fn obs_endpoint(&self) -> Result<Option<String>, Error> {
         let location = &self.0.location;
         match (location.environment.variable(OBS_ENDPOINT), self.region()) {
@@ -297,11 +297,11 @@ impl Client {
         }
     }
 
-    /// Returns the address of IAM: the one set in the builder or the environment, else that of the
-    /// source of the credentials, else the endpoint of IAM in the region. `None` if none is known.
+    /// Returns the endpoint of IAM from the settings or from the source of the credentials,
+    /// otherwise the endpoint of IAM in the region. `None` if the endpoint is unknown.
     ///
     /// # Errors
-    /// Returns an error for an invalid regions file.
+    /// Returns an error if the regions file is invalid.
     pub fn iam_endpoint(&self) -> Result<Option<String>, Error> {
         self.0.location.iam_endpoint()
     }
@@ -337,12 +337,12 @@ impl Client {
         }
     }
 
-    /// Returns the environment that the settings are from; an empty one if the builder had none.
+    /// Returns the environment of the builder, or an empty environment if the builder had none.
     pub fn environment(&self) -> &Environment {
         &self.0.location.environment
     }
 
-    /// Returns the provider of the credentials, for clients of other services of the cloud.
+    /// Returns the credential provider, for clients of other services of the cloud.
     #[must_use]
     pub fn credentials(&self) -> &Arc<dyn ProvideCredentials> {
         &self.0.transport.access.credentials

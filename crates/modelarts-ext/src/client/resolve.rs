@@ -1,4 +1,4 @@
-//! Resolution of the configuration: completes the settings of the builder from the environment.
+//! Resolution of the settings of a client from the builder and the environment.
 
 use std::sync::Arc;
 
@@ -23,58 +23,58 @@ use crate::{
     transport::{Access, HttpTransport, Shared, connector::ReqwestConnector},
 };
 
-/// Variables of each setting; the first one that is not empty applies. The names are those of the
-/// official SDKs, of the Terraform provider and of the `OpenStack` tools.
+/// Environment variables of each setting. The first variable that is not empty applies. Most names
+/// come from the official SDKs, the Terraform provider and the `OpenStack` tools.
 const ENDPOINT: &[&str] = &["MODELARTS_ENDPOINT"];
 const REGION: &[&str] =
     &["MODELARTS_REGION", "HUAWEICLOUD_SDK_REGION", "HW_REGION_NAME", "OS_REGION_NAME"];
 const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
-/// Environment variables with the address of IAM, read if the source of the credentials has none.
+/// Environment variables with the endpoint of IAM if the source of the credentials contains none.
 const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
 
 impl Client {
-    /// Creates a builder of a client, without settings.
+    /// Creates a builder without settings.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// Creates a client with the settings of the environment; see [`ClientBuilder::from_env`].
+    /// Creates a client with the settings in the environment; see [`ClientBuilder::from_env`].
     ///
     /// # Errors
-    /// Returns an error for a missing or invalid setting, with the names of its variables.
+    /// Returns an error if a setting is missing or invalid. The message names the variables.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().build()
     }
 
-    /// Creates a client like [`from_env`](Self::from_env), and looks up the id of the project if
-    /// the environment does not have it; see [`ClientBuilder::connect`].
+    /// Creates a client as [`from_env`](Self::from_env) does, and looks up the id of the project if
+    /// the environment does not contain the id; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// Those of [`from_env`](Self::from_env), and a failed look-up in IAM.
+    /// Returns the errors of [`from_env`](Self::from_env), and an error if the look-up fails.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
 }
 
 impl ClientBuilder {
-    /// Creates the client. Nothing is sent, so the id of the project must be known.
+    /// Creates the client without sending a request. The id of the project must be set.
     ///
     /// # Errors
-    /// Returns an error for an invalid setting, or one that lists all missing settings.
+    /// Returns an error if a setting is invalid, or an error that lists all missing settings.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve(true)?;
         let id = config.project.id.clone().ok_or_else(no_project_id)?;
         config.into_client(&id)
     }
 
-    /// Creates the client, and looks up the id of the project if no setting has it. A token belongs
-    /// to one project. For keys, the client searches IAM for the project of the configured name,
-    /// else for that of the region, else for the only project.
+    /// Creates the client, and looks up the id of the project if it is not set. A token determines
+    /// the project. For keys, the client searches IAM for the project with the configured name,
+    /// otherwise with the name of the region, otherwise for the only project.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), and a project that does not exist.
+    /// Returns the errors of [`build`](Self::build), and an error if no single project is found.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve(false)?;
         let id = match &config.project.id {
@@ -84,7 +84,7 @@ impl ClientBuilder {
         config.into_client(&id)
     }
 
-    /// Completes and checks the settings. The id of the project may be missing, unless required.
+    /// Completes and checks the settings. `requires_project` makes a missing project id an error.
     fn resolve(self, requires_project: bool) -> Result<ResolvedConfig, Error> {
         let environment = self.environment.clone();
         let environment = environment.unwrap_or_else(|| Environment::new(|_| None));
@@ -172,9 +172,9 @@ impl ClientBuilder {
         });
         let loopback = is_loopback(&endpoint);
         let http = self.http.client(secure, loopback)?;
-        // IAM may be on another machine although the service is on this one.
+        // IAM may be on another machine even if the service is on this machine.
         let is_outside = loopback && !(found.fixed && project.id.is_some());
-        // Without the certificates of the platform, only this machine can be reached.
+        // If the platform has no certificates, only loopback addresses can be reached.
         let outside = is_outside.then(|| self.http.client(true, false).ok()).flatten();
         let context = ProviderContext {
             http: outside.unwrap_or_else(|| http.clone()),
@@ -222,7 +222,7 @@ impl ClientBuilder {
         })
     }
 
-    /// Returns the endpoint, and its text and setting for messages.
+    /// Returns the endpoint from the settings or of the region, and its description for messages.
     fn find_endpoint(
         &self,
         environment: &Environment,
@@ -254,7 +254,7 @@ impl ClientBuilder {
         let place = format!("{:?}{origin}", without_secrets(&text));
         let url = Url::parse(&text)
             .map_err(|error| Error::config(format!("the endpoint {place} is wrong: {error}")))?;
-        // A server on this machine is usually reached over http, which the default scheme is not.
+        // The default scheme is https, but a server on this machine usually uses http.
         if !given.contains("://") && is_loopback(&url) {
             let address = without_secrets(given.trim());
             return Err(Error::config(format!(

@@ -1,4 +1,4 @@
-//! Result of a call: a response or an error, with the facts about the call.
+//! Result of a call: a response or an error, with the details of the call.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -10,12 +10,12 @@ use crate::{
     transport::{HttpTransport, call::CallInfo},
 };
 
-/// The response of an operation, and the facts about the call.
+/// Response of an operation, with the details of the call. Dereferences to the decoded body.
 ///
-/// It dereferences to the decoded body. The names of its methods take precedence over fields of the
-/// body with such a name, which are read as `(*response).status`.
+/// A method takes precedence over a body field with the same name. Read such a field with
+/// `(*response).status`.
 pub struct Response<T> {
-    // The value is boxed, because a job takes some kilobytes, which each move would copy.
+    // The value is boxed, because each move of a job would copy some kilobytes.
     pub(super) value: Box<T>,
     pub(super) call: Arc<CallInfo>,
 }
@@ -36,7 +36,7 @@ impl<T> Response<T> {
         (self.value, self.call)
     }
 
-    /// Returns the facts about the call: request id, attempts, duration.
+    /// Returns the details of the call, such as request id, number of attempts and duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
@@ -50,7 +50,7 @@ impl<T> Response<T> {
             .with_call(self.call.summary.clone())
     }
 
-    /// Returns a page of a list, or an error for an object without any field.
+    /// Converts the response to a page of a list. Returns an error if the body is empty.
     pub(crate) fn into_page<R>(
         self,
         rows: impl FnOnce(T) -> (Vec<R>, Counts),
@@ -68,13 +68,13 @@ impl<T> Response<T> {
         self.call.status.unwrap_or_default()
     }
 
-    /// Returns the body as received; empty if the response has none.
+    /// Returns the body as received. Empty if the response has no body.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call.body
     }
 
-    /// Returns the list items that could not be decoded, which the decoded body omits.
+    /// Returns the number of list elements that could not be decoded, which the body omits.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.call.skipped
@@ -95,7 +95,7 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
     }
 }
 
-/// Returns `true` for a body without a value, and for an object without fields.
+/// Returns `true` if the body is empty, `null`, an empty string, or an object without fields.
 pub(crate) fn has_no_content(body: &[u8]) -> bool {
     let body = body.iter().filter(|byte| !byte.is_ascii_whitespace());
     matches!(body.take(5).copied().collect::<Vec<_>>().as_slice(), b"" | b"{}" | b"null" | b"\"\"")
@@ -103,7 +103,7 @@ pub(crate) fn has_no_content(body: &[u8]) -> bool {
 
 fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInfo, Error> {
     let mut call = CallInfo::take_from(&mut response);
-    // A response with 204 is a result only if the operation defines no body.
+    // Status 204 is a result only if the operation returns no body; otherwise it means "not ready".
     if response.status.as_u16() == 204 && !response.body.is_empty() {
         return Err(Error::new(ErrorKind::NotReady, "not ready yet")
             .with_status(204)
@@ -116,7 +116,7 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     Ok(call)
 }
 
-/// Returns the message for a field of a body that a builder lacks.
+/// Converts the generated message about a missing field of a body to a readable message.
 fn missing_field(message: &str) -> Option<String> {
     let (start, reason) = message.split_once("` for body failed: ")?;
     let body = start.strip_prefix("conversion to `")?;
@@ -144,7 +144,7 @@ impl Error {
                 let call = CallInfo::take_from(&mut response);
                 let error = Self::service(response.status.as_u16(), &body).without_token();
                 let error = match call.advice {
-                    // The advice of the service does not name the setting.
+                    // The advice of the service does not mention the setting with the project.
                     Some(hint) if error.code() == Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => {
                         error.with_hint(&hint)
                     }
@@ -186,7 +186,7 @@ impl Error {
 }
 
 impl<T> Response<T> {
-    /// Rejects a response that a faulty proxy mixed up, and closes the idle connections.
+    /// Closes idle connections and returns an error if the response is to another request.
     pub(crate) fn require_match(
         self,
         transport: &HttpTransport,
@@ -195,7 +195,7 @@ impl<T> Response<T> {
         found: impl FnOnce(&T) -> Option<&str>,
     ) -> Result<Self, Error> {
         let other = match found(&self.value) {
-            // Some parts of the service ignore the case of ids and names.
+            // Some components of the service ignore the case of ids and names.
             Some(other) if !other.eq_ignore_ascii_case(asked) => other,
             Some(_) => return Ok(self),
             None => return Err(self.without(field)),

@@ -1,4 +1,4 @@
-//! The two clouds that serve this API, and the rules in which they differ.
+//! The two clouds that provide the API, and the rules that differ between them.
 
 use crate::{
     config::{
@@ -8,13 +8,13 @@ use crate::{
     error::Error,
 };
 
-/// The cloud whose rules apply to jobs and logs.
+/// Cloud whose rules apply to jobs and logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cloud {
     /// Open Telekom Cloud.
     Otc,
-    /// Huawei Cloud. The default, because it has all operations.
+    /// Huawei Cloud. The default, because Huawei Cloud provides all operations.
     #[default]
     Huawei,
 }
@@ -22,7 +22,7 @@ pub enum Cloud {
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// Returns the cloud that the environment names. Warns if the endpoint belongs to the other.
+    /// Returns the cloud in `MODELARTS_CLOUD`. Logs a warning if the endpoint belongs to the other.
     pub(crate) fn from_environment(
         environment: &Environment,
         endpoint: &str,
@@ -65,7 +65,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the cloud of the endpoint, else of the region, else of IAM, else the default.
+    /// Returns the cloud of the endpoint, of the region, or of IAM, in this order, or the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
             .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))

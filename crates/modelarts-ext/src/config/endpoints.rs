@@ -1,4 +1,4 @@
-//! Regions of the clouds, and endpoints of services: from variables, the regions file, or tables.
+//! Regions of the clouds, and service endpoints from variables, the regions file and tables.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl ProjectRef {
     }
 }
 
-/// Returns the endpoint in a region, from the environment, the regions file or the tables.
+/// Returns the endpoint of a service in a region: from a variable, the regions file or the tables.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
@@ -35,7 +35,7 @@ pub(crate) fn endpoint(
         region.to_ascii_uppercase().replace('-', "_")
     );
     if let Some(list) = environment.variable(&variable) {
-        // The official SDK also tries the other addresses when a name cannot be resolved.
+        // The official SDK also tries the next endpoint if a host name cannot be resolved.
         let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
         return match first {
             Some(endpoint) => Ok(Some(endpoint.to_owned())),
@@ -84,11 +84,11 @@ fn from_file(
     }
 }
 
-/// Returns `true` if a variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
-/// [`regions`](crate::config::regions()) has the region.
+/// Returns `true` if the environment variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the
+/// regions file, or [`regions`](crate::config::regions()) contains the region.
 ///
 /// # Errors
-/// A regions file that cannot be read, and a variable without an address.
+/// Returns an error if the regions file is invalid, or if the variable contains no endpoint.
 pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, Error> {
     let region = canonical_region(region.to_owned());
     Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
@@ -98,18 +98,18 @@ pub(super) const HUAWEI_DOMAIN: &str = "myhuaweicloud.";
 pub(super) const OTC_DOMAIN: &str = "otc.t-systems.com";
 const OTC: &str = "eu-de";
 const OTC_IAM: &str = "eu-de eu-nl";
-/// Regions of Huawei Cloud, as listed by its SDK.
+/// Regions of Huawei Cloud with `ModelArts`, as listed by the official SDK.
 const HUAWEI: &str = "\
     af-north-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-3 \
     cn-east-4 cn-north-1 cn-north-11 cn-north-12 cn-north-2 cn-north-4 cn-north-9 cn-south-1 \
     cn-southwest-2 cn-southwest-3 la-north-2 la-south-2 me-east-1 sa-brazil-1 tr-west-1";
-/// Regions of Huawei Cloud with a regional IAM, as listed by its SDK.
+/// Regions of Huawei Cloud with a regional endpoint of IAM, as listed by the official SDK.
 const HUAWEI_IAM: &str = "\
     ae-ad-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-2 \
     cn-east-3 cn-east-4 cn-east-5 cn-north-1 cn-north-12 cn-north-2 cn-north-4 cn-north-9 \
     cn-south-1 cn-south-2 cn-southwest-2 eu-west-0 la-north-2 la-south-2 me-east-1 \
     my-kualalumpur-1 na-mexico-1 ru-moscow-1 sa-brazil-1 tr-west-1";
-/// Regions of Huawei Cloud with a regional STS, as listed by its SDK.
+/// Regions of Huawei Cloud with a regional endpoint of STS, as listed by the official SDK.
 const HUAWEI_STS: &str = "\
     af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-3 cn-north-4 \
     cn-south-1 cn-southwest-2 la-south-2 sa-brazil-1 tr-west-1";
@@ -136,7 +136,7 @@ impl Service {
         let is_in = |table: &str| table.split(' ').any(|known| known == region);
         let host = match (self, region) {
             (Self::ModelArts, _) if is_in(OTC) => format!("modelarts.{region}.otc.t-systems.com"),
-            // This region has a domain of its own in the SDK's table.
+            // The official SDK lists this region with another domain.
             (Self::ModelArts, "ap-southeast-1") => format!("modelarts.{region}.myhuaweicloud.cn"),
             (Self::ModelArts, _) if is_in(HUAWEI) => {
                 format!("modelarts.{region}.myhuaweicloud.com")
@@ -168,7 +168,7 @@ pub(crate) fn canonical_region(region: String) -> String {
     if is_known { lower } else { region }
 }
 
-/// Returns the region in an address such as `https://modelarts.eu-de.otc.t-systems.com`.
+/// Returns the region in an endpoint such as `https://modelarts.eu-de.otc.t-systems.com`.
 pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
     let host = endpoint.host_str()?.strip_prefix("modelarts.")?;
     let (region, domain) = host.split_once('.')?;
@@ -176,8 +176,8 @@ pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
     is_cloud.then(|| region.to_owned())
 }
 
-/// Returns the regions with `ModelArts` that this crate lists. Variables and files can define
-/// others; see [`is_known_region`](crate::config::is_known_region).
+/// Returns the built-in list of regions with `ModelArts`. Environment variables and the regions
+/// file can define other regions; see [`is_known_region`](crate::config::is_known_region).
 pub fn regions() -> impl Iterator<Item = &'static str> {
     OTC.split(' ').chain(HUAWEI.split(' '))
 }

@@ -1,4 +1,4 @@
-//! Environment of a program: variables, and configuration files with their permissions.
+//! Environment of a program: environment variables and configuration files.
 
 use std::{
     fmt, fs, io,
@@ -10,9 +10,9 @@ use crate::error::Error;
 
 type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// The environment of a program: its variables and the directories of configuration files.
+/// Environment of a program: environment variables, and directories with configuration files.
 ///
-/// Tests, and programs that serve several users, can compose others than that of the process.
+/// Tests, and programs that serve several users, can use another environment than the process.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -34,7 +34,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of the process, with its home and current directories, and `/etc`.
+    /// Returns the environment of the process: its variables, home and current directory, `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
             // A value that is not valid Unicode counts as set, and is rejected later.
@@ -48,7 +48,7 @@ impl Environment {
         }
     }
 
-    /// Creates an environment with these variables, and only the files that they name.
+    /// Creates an environment with these variables, and only the files that the variables name.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { variable: Arc::new(variable), home: None, directory: None, system: None }
     }
@@ -66,13 +66,13 @@ impl Environment {
         self
     }
 
-    /// Sets the directory that replaces `/etc`, with `openstack/clouds.yaml`.
+    /// Sets the directory that is searched for `openstack/clouds.yaml` instead of `/etc`.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self
     }
 
-    /// Returns the value of a variable, if it is set and not empty.
+    /// Returns the value of a variable. `None` if the variable is not set, or is empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
@@ -86,7 +86,7 @@ impl Environment {
         self.first(names).map(|(_, value)| value)
     }
 
-    /// Reads the file that `variable` names, which must exist, else the first usual one.
+    /// Reads the file that `variable` names, which must exist, or the first existing of `usual`.
     pub(crate) fn find_file(
         &self,
         variable: &str,
@@ -115,7 +115,7 @@ impl Default for Environment {
 }
 
 impl fmt::Debug for Environment {
-    // Variables hold secrets and are not printed.
+    // Variables are not printed, because they may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
             .field("home", &self.home)
@@ -157,7 +157,7 @@ pub(crate) fn warn_if_open(path: &Path) {
 #[cfg(not(unix))]
 pub(crate) fn warn_if_open(_: &Path) {}
 
-/// Parses YAML. Errors do not show values, which may be secrets.
+/// Parses YAML. Error messages do not contain values, because values may be secrets.
 pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
     path: &Path,
     text: &str,
@@ -171,7 +171,7 @@ pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
         let message = message.split(" at line ").next().unwrap_or_default();
         let end = message.find(", set DuplicateKeyPolicy");
         let message = &message[..end.unwrap_or(message.len())];
-        // The parser quotes the values that its message shows.
+        // A message with quotation marks contains a value.
         let message = if message.contains(['"', '`', '\'']) {
             "a value of another kind is expected"
         } else {

@@ -1,9 +1,9 @@
-//! Configuration of a client: the cloud, and the variables and files that contain settings.
+//! Configuration of a client: cloud, regions, and environment variables and files with settings.
 //!
-//! A job is validated by the rules of the [`Cloud`] of its client.
-//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
-//! files of a client, which an [`Environment`] replaces, for tests and for servers with many users.
-//! [`regions()`] returns the regions whose endpoints are known.
+//! The [`Cloud`] of a client determines the rules by which jobs are validated.
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the environment
+//! variables and files. An [`Environment`] can replace them, for tests and for servers with many
+//! users. [`regions()`] returns the built-in regions.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};

@@ -1,4 +1,4 @@
-//! Clients of the services that issue credentials: IAM, STS and the metadata service.
+//! Client of a service that issues credentials: IAM, STS or the metadata service.
 
 use std::{fmt, pin::pin, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// Length at which a response is truncated. The catalogue of IAM has some hundred kilobytes.
+/// Length at which a response is truncated, in bytes. The catalog of IAM has some hundred KB.
 const BODY_CAP: usize = 4 << 20;
 const EXCERPT_CHARS: usize = 300;
 
@@ -43,12 +43,12 @@ pub(super) struct AuthReply {
 }
 
 impl AuthServer {
-    /// Takes an address such as `https://iam.eu-de.otc.t-systems.com`, with or without `/v3`.
+    /// Creates a client for an endpoint, such as `https://iam.eu-de.otc.t-systems.com` or `…/v3`.
     pub(super) fn new(name: &'static str, address: impl Into<String>) -> Self {
         Self { name, address: address.into() }
     }
 
-    /// Checks the address, which must be https unless it is on this machine.
+    /// Checks the endpoint. The scheme must be https, except for a loopback address.
     pub(super) fn check(&self) -> Result<(), Error> {
         let url = self.url("")?;
         require_encryption(&url, &format!("{url} of {}", self.name)).map(drop)
@@ -70,7 +70,7 @@ impl AuthServer {
         Ok(url)
     }
 
-    /// Sends a request with `secret` in its body. `failure` names the failed action.
+    /// Sends a request with `secret` in the body. `failure` is the failed action for messages.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,
@@ -85,7 +85,7 @@ impl AuthServer {
         }
     }
 
-    /// Sends a request once. Masks `secrets` and those in its headers in a failed response.
+    /// Sends a request once. In an error response, masks `secrets` and secrets of the headers.
     pub(super) async fn send(
         &self,
         context: &ProviderContext,
@@ -106,7 +106,7 @@ impl AuthServer {
             let status = response.status();
             let mut body = body::read(&mut response, BODY_CAP).await?.bytes;
             let mut headers = std::mem::take(response.headers_mut());
-            // Masking could damage an id that contains a short password.
+            // In a successful response, masking could change an id that contains a short password.
             if !status.is_success() {
                 mask.mask_body(&mut body);
                 mask.mask_headers(&mut headers);
@@ -148,7 +148,7 @@ impl AuthServer {
         Error::new(kind, message).with_source(error).with_advice(advice)
     }
 
-    /// Returns the error for a response without credentials. `what` names the failed action.
+    /// Creates the error for an error response. `what` describes the failed action.
     pub(super) fn response_error(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
@@ -182,12 +182,12 @@ impl AuthServer {
         })
     }
 
-    /// Returns the error for a successful response that differs from its documentation.
+    /// Creates the error for a successful response that differs from the documentation.
     pub(super) fn unexpected(&self, what: &str) -> Error {
         Error::new(ErrorKind::Credentials, format!("{self} gave an answer {what}"))
     }
 
-    /// Parses temporary keys, in the spellings of STS and of the metadata service.
+    /// Parses temporary keys, with the field names of IAM, STS or the metadata service.
     pub(super) fn keys(&self, reply: &AuthReply) -> Result<Fetched, Error> {
         let unexpected = || self.unexpected("without usable temporary keys");
         let body: Value = serde_json::from_slice(&reply.body).map_err(|_| unexpected())?;
@@ -220,7 +220,7 @@ pub(super) fn json_request(url: Url, body: &Value) -> Request {
 
 impl fmt::Display for AuthServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An address that is no URL may hold a password.
+        // An endpoint that is not a valid URL may contain a password.
         let url = self.url("").map_or_else(|_| "***".to_owned(), String::from);
         write!(f, "{} at {}", self.name, url.trim_end_matches('/'))
     }

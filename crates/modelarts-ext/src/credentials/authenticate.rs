@@ -1,4 +1,4 @@
-//! Authentication of requests by a token or a signature, and the secrets to mask in responses.
+//! Authentication of requests with a token or a signature, and secrets to mask in responses.
 
 use std::time::SystemTime;
 
@@ -44,7 +44,7 @@ pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// Authenticates a request in place. Returns the canonical request if it was signed.
+/// Adds the token or the signature to a request. Returns the canonical request, if it is signed.
 pub(crate) fn authenticate(
     request: &mut Request,
     credentials: &Credentials,
@@ -105,7 +105,7 @@ fn sign(request: &mut Request, keys: &Keys, signing: &SigningScheme) -> Result<S
     );
     drop(headers);
     if !signature.query.is_empty() {
-        // The query must be sent as it was signed.
+        // The request must contain the query in the signed form.
         request.url_mut().set_query(Some(&signature.query));
     }
     let authorization = secret_header("signature", signature.authorization)?;
@@ -142,8 +142,8 @@ impl Secrets {
     }
 
     pub(crate) fn mask_id(&self, id: &str) -> String {
-        // An id that is shorter than all secrets contains none, because no encoding shortens a
-        // secret.
+        // An id that is shorter than all secrets contains no secret, because no encoding shortens
+        // a secret.
         let room = self.texts().any(|secret| secret.len() <= id.len());
         let masked = room.then(|| self.mask().text(id)).flatten();
         masked.unwrap_or_else(|| id.to_owned())

@@ -1,4 +1,4 @@
-//! Cache of credentials, which renews them before they expire.
+//! Cache that renews credentials before they expire.
 
 use std::{
     fmt,
@@ -18,16 +18,16 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The pause after a failed renewal while the old credentials are valid.
+/// Pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// Pause after a rejection: five wrong passwords within 15 minutes lock a user of IAM.
+/// Pause after a rejection. Five wrong passwords within 15 minutes lock a user of IAM.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
-/// The maximum time that a call waits for a renewal while the old credentials are valid.
+/// Maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time before their expiry at which credentials are no longer used.
+/// Time before expiry from which credentials are no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
-/// Credentials that a source returned.
+/// Credentials that a source issued, with optional expiry time and project.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Fetched {
@@ -37,54 +37,54 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Creates credentials that are valid until the service rejects them.
+    /// Creates credentials without expiry time, which are used until the service rejects them.
     pub fn new(credentials: Credentials) -> Self {
         Self { credentials, expires_at: None, project_id: None }
     }
 
-    /// Sets the time of expiry, by the clock of the client.
+    /// Sets the time at which the credentials expire, by the clock of the client.
     pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
         self.expires_at = Some(time.into().into());
         self
     }
 
-    /// Sets the project that they belong to.
+    /// Sets the id of the project to which the credentials belong.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 }
 
-/// Source that issues credentials on request, which a [`CachedProvider`] caches and renews.
+/// Source that issues credentials on request. A [`CachedProvider`] caches and renews them.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
     /// # Errors
-    /// Returns the reason for missing credentials. [`Error::is_retryable`] must be true for a
-    /// transient error. An error with the HTTP status of a rejection is returned to all calls of
-    /// the next five minutes without another request.
+    /// Returns an error if the source issues no credentials. [`Error::is_retryable`] must be `true`
+    /// for a transient error. After an error that has an HTTP status and is not retryable, all
+    /// calls of the next five minutes return the same error without another request.
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
-    /// Returns the time before expiry at which credentials are renewed. For lifetimes shorter than
-    /// four times this value, it is a quarter of the lifetime.
+    /// Returns the time before expiry at which credentials are renewed, at most a quarter of their
+    /// lifetime. Default: five minutes.
     fn margin(&self) -> Duration {
         Duration::from_secs(5 * 60)
     }
 
-    /// Returns advice for rejected credentials, like [`ProvideCredentials::advice`].
+    /// Returns advice for rejected credentials; see [`ProvideCredentials::advice`].
     fn advice(&self) -> Option<String> {
         None
     }
 
-    /// Checks the settings, as far as possible without sending a request.
+    /// Checks the settings of the source, as far as possible without sending a request.
     ///
     /// # Errors
-    /// Returns an error for the first invalid setting.
+    /// Returns an error with the first setting that is invalid.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Creates a provider that caches the credentials and renews them.
+    /// Creates a provider that caches and renews the credentials of this source.
     fn into_provider(self) -> CachedProvider
     where
         Self: Sized,
@@ -93,21 +93,20 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A provider that caches credentials and renews them before they expire.
+/// Provider that caches credentials and renews them before they expire.
 ///
-/// * A renewal starts when less than [`FetchCredentials::margin`] is left, or when the service
-///   rejects the credentials.
+/// * A renewal starts when the credentials expire in less than [`FetchCredentials::margin`], or
+///   when the service rejects them.
 /// * Concurrent calls share one renewal. While the old credentials are valid, the other calls use
-///   them; otherwise all wait for the same response. If the first of the calls is dropped, another
-///   one continues the renewal.
+///   the old credentials. Otherwise, all calls wait for the renewal. If the call that started the
+///   renewal is dropped, another call continues the renewal.
 /// * If a renewal fails or takes ten seconds, the old credentials are used while they are valid.
-///   The next renewal starts after a minute, or after a quarter of the remaining time.
-/// * After a response with `Retry-After` no request is sent before that time, limited to five
-///   minutes.
-/// * A rejection, such as for a wrong password, is returned to all calls of the next five minutes
-///   without another request, so that the account is not locked.
+///   The next renewal starts after a minute, or after a quarter of the remaining time if shorter.
+/// * After a response with `Retry-After`, no request is sent for this time, at most five minutes.
+/// * After a rejection, for example because of a wrong password, all calls of the next five minutes
+///   return the same error without another request, so that the account is not locked.
 ///
-/// Clones share the credentials. Times are those of the clock of the client.
+/// Clones share the credentials. Times are measured with the clock of the client.
 #[derive(Clone)]
 pub struct CachedProvider(Arc<Inner>);
 
@@ -123,7 +122,7 @@ struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
     renewal: Option<WeakShared<Renewal>>,
-    /// Error that is returned without a request, and the time until which it is returned.
+    /// Error that calls return without a request, and the time until which they return the error.
     rejection: Option<(Error, SystemTime)>,
 }
 
@@ -164,14 +163,14 @@ impl CachedProvider {
                 if pending.is_some() || cached.renew_at.is_none_or(|at| now < at) {
                     return Ok(cached.credentials.clone());
                 }
-                // If the renewing call is dropped, other calls keep using the old credentials.
+                // If the renewing call is dropped, other calls continue with the old credentials.
                 cached.postpone(now, Duration::ZERO);
                 is_early = true;
             } else if let Some((error, until)) = &state.rejection
                 && let Ok(left) = until.duration_since(now)
                 && !left.is_zero()
             {
-                // A `Retry-After` in the error is reduced to the remaining time.
+                // The `Retry-After` of the error is reduced to the remaining time.
                 let left = error.retry_after().map(|_| left);
                 return Err(error.clone().with_retry_after(left));
             }
@@ -197,7 +196,7 @@ impl CachedProvider {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is made as a whole, so the state is valid after a panic of another thread.
+        // The state is valid after a panic of another thread, because no change is partial.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! Chain of the sources of credentials, for programs that set none.
+//! Search of the sources of credentials, for programs that pass no credentials to the builder.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
 
 type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
-/// Sources in their order, from those of the program to those of the machine.
+/// Sources in search order, from those of the program to those of the machine.
 const SOURCES: [Source; 9] = [
     find_oidc,
     find_keys,
@@ -36,8 +36,8 @@ const SOURCES: [Source; 9] = [
     find_pod_identity,
 ];
 
-/// Searches all sources in order. Unusable credentials are an error, because the next source may
-/// belong to another user.
+/// Returns the credentials of the first source that has any. Unusable credentials of a source are
+/// an error, because the next source may belong to another user.
 pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {
@@ -53,7 +53,7 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
     )))
 }
 
-/// Returns the existing files with secrets that a client with this environment searches.
+/// Returns the existing files in which a client with this environment searches for credentials.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
     let profile = config_files::profile_path(environment).filter(|path| path.exists());
@@ -148,7 +148,7 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
-/// Variables of a family of tools for keys, a token or a password. The first set one applies.
+/// Environment variables of a family of tools. Of several names, the first variable set applies.
 struct Family {
     keys: &'static [(&'static str, &'static str)],
     security_token: &'static [&'static str],
@@ -196,7 +196,7 @@ fn find_terraform(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
     const AGENCY: &str = "HW_ASSUME_ROLE_AGENCY_NAME";
 
     let found = find_family(environment, hints, &TERRAFORM)?;
-    // Without the agency, calls would be made with the permissions of another identity.
+    // Without assuming the agency, the client would use the permissions of another identity.
     if matches!(found, Lookup::Found(_)) && environment.variable(AGENCY).is_some() {
         return Err(Error::config(format!(
             "{AGENCY} is set, and agencies are not assumed; unset it, or call credentials() with \

@@ -1,4 +1,4 @@
-//! `clouds.yaml` and `secure.yaml` of the `OpenStack` tools, and the file of the official SDK.
+//! Credentials in `clouds.yaml` and `secure.yaml` (`OpenStack`), and in the official SDK's file.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -32,7 +32,7 @@ struct CloudsFile {
     clouds: Option<Clouds>,
 }
 
-/// Settings of a cloud. All fields are text, because a password may consist of digits.
+/// Settings of a cloud in `clouds.yaml`. Values are text, because a password may be a number.
 #[derive(Default, Deserialize)]
 struct Cloud {
     auth: Option<Auth>,
@@ -283,7 +283,7 @@ pub(super) fn find_profile(environment: &Environment, _: &Hints) -> Result<Looku
 
 type Section = (usize, BTreeMap<String, String>);
 
-/// Parses the section `[basic]`. A value is the whole text after `=` or `:`.
+/// Returns line number and values of the section `[basic]`. A value is all text after `=` or `:`.
 fn parse_profile(text: &str) -> Result<Option<Section>, String> {
     let mut found: Option<Section> = None;
     let mut is_inside = false;

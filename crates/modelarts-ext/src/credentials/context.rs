@@ -1,4 +1,4 @@
-//! `ProviderContext`: the HTTP clients and the clock of providers of credentials.
+//! `ProviderContext`: HTTP clients and clock for credential providers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +8,20 @@ use crate::{
     http::{connection::HttpSettings, url::is_loopback},
 };
 
-/// HTTP client and clock that a provider uses.
+/// HTTP clients and clock that a credential provider uses.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
-    /// The HTTP client of the [`Client`](crate::client::Client), without redirects.
+    /// HTTP client for the requests of the provider, which does not follow redirects.
     pub http: reqwest::Client,
-    /// The clock of the client.
+    /// Clock of the client.
     pub clock: Arc<dyn Clock>,
     pub(crate) is_secure: bool,
     pub(crate) others: Arc<HttpClients>,
 }
 
 impl ProviderContext {
-    /// Creates a context without a client, for testing a provider or using it alone.
+    /// Creates a context for using a provider without a client, for example in tests.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -29,7 +29,7 @@ impl ProviderContext {
         let settings = HttpSettings::default();
         let http = |secure| settings.client(secure, false);
         Ok(Self {
-            // As in a client, addresses on this machine are reachable even without certificates.
+            // As in a client, loopback addresses can be reached without certificates.
             http: http(true).or_else(|_| http(false))?,
             clock: Arc::new(clock),
             is_secure: true,
@@ -37,8 +37,8 @@ impl ProviderContext {
         })
     }
 
-    /// Returns the HTTP client for an address, with the certificates of the client for https.
-    /// Unencrypted requests, which are admitted only on this machine, never use a proxy.
+    /// Returns the HTTP client for a URL. For https, it trusts the certificates of the client.
+    /// Requests with http, which are allowed only to loopback addresses, do not use a proxy.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -52,8 +52,8 @@ impl ProviderContext {
         }
     }
 
-    /// Returns a client like [`client_for`](Self::client_for) that does not decode bodies, so that
-    /// sizes and checksums of files with `Content-Encoding: gzip` are right.
+    /// Returns an HTTP client as [`client_for`](Self::client_for) does, but without decompression,
+    /// so that sizes and checksums of files with `Content-Encoding: gzip` are correct.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -67,7 +67,7 @@ impl ProviderContext {
     }
 }
 
-/// HTTP clients for other machines, which are created when they are first used.
+/// HTTP clients for other machines, which are created on first use.
 #[derive(Debug)]
 pub(crate) struct HttpClients {
     settings: HttpSettings,

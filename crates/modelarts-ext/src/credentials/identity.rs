@@ -1,4 +1,4 @@
-//! Look-up of projects and of the user in IAM.
+//! Look-ups of the project and of the user of credentials in IAM.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, Request, StatusCode};
@@ -28,17 +28,17 @@ struct Project {
     name: String,
 }
 
-/// User of IAM, from [`Client::current_user`](crate::Client::current_user).
+/// User of IAM that [`Client::current_user`](crate::Client::current_user) returns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CurrentUser {
-    /// The id of the user, for [`Filter::user_id`](crate::Filter::user_id).
+    /// Id of the user, for [`Filter::user_id`](crate::Filter::user_id).
     pub id: String,
-    /// The name of the user. IAM returns it only for a token, not for an access key.
+    /// Name of the user. IAM returns the name only for a token, not for an access key.
     pub name: Option<String>,
 }
 
-/// Look-ups in IAM, authenticated by these credentials.
+/// Client for look-ups in IAM.
 pub(crate) struct Identity<'a> {
     iam: AuthServer,
     context: &'a ProviderContext,
@@ -58,7 +58,7 @@ impl<'a> Identity<'a> {
         Ok(Self { iam, context, credentials, signing })
     }
 
-    /// Returns the id of the project with this name, or of the only project.
+    /// Returns the id of the project with this name, or of the only project if `name` is `None`.
     pub(crate) async fn find_project(&self, name: Option<&str>) -> Result<String, Error> {
         let iam = &self.iam;
         let (mut found, mask) = self.list_projects(name).await?;
@@ -106,11 +106,11 @@ impl<'a> Identity<'a> {
         Ok((list.projects, reply.mask))
     }
 
-    /// Returns the user of an access key or of a token. IAM has no such operation for other keys.
+    /// Returns the user of an access key or a token. For temporary keys, returns an error.
     pub(crate) async fn find_user(&self) -> Result<CurrentUser, Error> {
         let request = || match &*self.credentials.0 {
             CredentialKind::Keys(keys) => {
-                // Keys come from variables and files, and may contain any characters.
+                // Access keys come from variables and files, and may contain any characters.
                 let key = utf8_percent_encode(keys.access_key.expose(), NON_ALPHANUMERIC);
                 let url = self.iam.url(&format!("/v3.0/OS-CREDENTIAL/credentials/{key}"))?;
                 Ok(Request::new(Method::GET, url))
@@ -145,7 +145,7 @@ impl<'a> Identity<'a> {
         })
     }
 
-    /// Sends a request. `refusal` names the failed action in the error for another response.
+    /// Sends a request, which must succeed. `refusal` describes the failed action for messages.
     async fn send(
         &self,
         request: impl Fn() -> Result<Request, Error>,
@@ -158,7 +158,7 @@ impl<'a> Identity<'a> {
             iam.send(context, request, TIMEOUT, &credentials.secrets()).await
         };
         let mut reply = send(context.clock.now()).await?;
-        // As in calls, a rejected time is corrected once to that of the gateway.
+        // If IAM rejects the time, the request is sent once more with the time of the gateway.
         if let Some(Rejection::Clock { server }) = rejection::parse(reply.status, &reply.body) {
             reply = send(server).await?;
         }

@@ -1,4 +1,4 @@
-//! Metadata service: temporary keys of the cloud server that the program runs on.
+//! Temporary keys from the metadata service of the cloud server on which the program runs.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::{
 };
 
 const ADDRESS: &str = "http://169.254.169.254";
-/// Short, because the service is on the same machine or does not exist.
+/// Time limit of a request. Short, because the metadata service is close or does not exist.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const SESSION_SECONDS: &str = "21600";
 
-/// Temporary keys of the agency of a cloud server (ECS), from its metadata service.
+/// Source of the temporary keys of the agency of a cloud server (ECS): the metadata service.
 ///
-/// It must be enabled, because its address belongs to other services on other machines.
+/// The source must be enabled, because other machines may use the address for other services.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
@@ -34,12 +34,12 @@ const SESSION_SECONDS: &str = "21600";
 pub struct Metadata(AuthServer);
 
 impl Metadata {
-    /// Creates a provider for the usual address, `http://169.254.169.254`.
+    /// Creates a source with the usual endpoint, `http://169.254.169.254`.
     pub fn new() -> Self {
         Self(AuthServer::new("the metadata service", ADDRESS))
     }
 
-    /// Sets another address: on this machine, link-local, or with https.
+    /// Sets the endpoint: a loopback address, a link-local address, or a URL with https.
     pub fn address(self, address: impl Into<String>) -> Self {
         Self(AuthServer::new("the metadata service", address))
     }
@@ -58,7 +58,7 @@ impl Metadata {
         self.0.send(context, request, TIMEOUT, &[]).await
     }
 
-    /// Starts a session, which older services do not have, and requests the keys.
+    /// Starts a session, which older services lack (an error if `required`), and requests the keys.
     async fn request_keys(
         &self,
         context: &ProviderContext,

@@ -1,8 +1,8 @@
-//! Credentials, and the providers that supply them.
+//! Credentials, and providers of credentials.
 //!
-//! The service accepts signatures of keys, and tokens of IAM. A client requests credentials from a
-//! [`ProvideCredentials`] before every attempt, because some expire. The crate does not print or
-//! log credentials, and does not follow redirects.
+//! The service accepts requests that are signed with keys, or that contain a token of IAM. A client
+//! requests credentials from a [`ProvideCredentials`] before every attempt, because credentials may
+//! expire. The crate does not print or log credentials, and does not follow redirects.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,24 +28,24 @@
 //!
 //! | source | provider |
 //! |---|---|
-//! | keys (AK/SK), or a token that you have | [`Credentials`] |
+//! | existing keys (AK/SK), or an existing token | [`Credentials`] |
 //! | variables and files of other tools | [`Client::from_env`](crate::Client::from_env) |
 //! | user and password | [`Password`] |
 //! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
 //! | agency of the cloud server that the program runs on | [`Metadata`] |
 //! | token, for a service that requires signatures, such as OBS | [`TemporaryKeys`] |
-//! | another source of credentials that expire | [`FetchCredentials`]; the crate caches them |
+//! | another source of credentials that expire, cached by the crate | [`FetchCredentials`] |
 //! | any other source | [`ProvideCredentials`] |
 //!
-//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
-//! files. The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported: such
-//! a program passes a [`CachedProvider`] of its own to
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the environment
+//! variables and files. The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not
+//! supported. In a pod, pass a custom [`CachedProvider`] to
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
-// `cache` caches the credentials that `password`, `metadata` and `temporary_keys` request
-// with `auth_server`. `chain` searches the environment and `config_files` for credentials.
-// `authenticate` adds them to a request, `rejection` decides if newer ones can help, and `identity`
-// looks up their project and user.
+// `cache` caches the credentials that `password`, `metadata` and `temporary_keys` request with
+// `auth_server`. `chain` searches the environment and `config_files` for credentials.
+// `authenticate` adds credentials to a request, `rejection` decides if new credentials can help,
+// and `identity` looks up the project and the user.
 
 mod auth_server;
 pub(crate) mod authenticate;
@@ -75,7 +75,7 @@ use modelarts_api::{BoxFuture, Secret};
 
 use crate::error::Error;
 
-/// The credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
+/// Credentials of a request: keys or a token, which clones share. `Debug` does not print secrets.
 #[derive(Clone, Debug)]
 pub struct Credentials(Arc<CredentialKind>);
 
@@ -93,13 +93,13 @@ struct Keys {
 }
 
 impl Credentials {
-    /// Creates credentials from an access key and its secret key (AK/SK). Requests are signed.
+    /// Creates credentials from an access key and a secret key (AK/SK), which sign requests.
     #[must_use]
     pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
         Self::with_security_token(access_key, secret_key, None)
     }
 
-    /// Creates credentials from a temporary access key with its security token.
+    /// Creates credentials from a temporary access key with a secret key and a security token.
     #[must_use]
     pub fn temporary_keys(
         access_key: impl Into<String>,
@@ -121,13 +121,13 @@ impl Credentials {
         })))
     }
 
-    /// Creates credentials from a token of IAM, which is sent as `X-Auth-Token`.
+    /// Creates credentials from a token of IAM, which is sent in the header `X-Auth-Token`.
     #[must_use]
     pub fn token(token: impl Into<String>) -> Self {
         Self(Arc::new(CredentialKind::Token(Secret::new(token))))
     }
 
-    /// Returns the keys, for signing requests to other services; `None` for a token.
+    /// Returns the keys, for signing requests to other services. `None` for a token.
     #[must_use]
     pub fn access_keys(&self) -> Option<AccessKeys<'_>> {
         match &*self.0 {
@@ -159,7 +159,7 @@ impl Credentials {
                 // A variable that is not valid Unicode contains U+FFFD.
                 "contains characters that are not ASCII; check how it was copied"
             } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
-                // A newline at the end of a file would cause an obscure header error.
+                // The line break at the end of a file would cause an unclear header error.
                 "contains white space or control characters; check how it was copied"
             } else {
                 continue;
@@ -178,58 +178,58 @@ impl Credentials {
     }
 }
 
-/// An access key with its secrets, for signing requests. It has no `Debug`, which would show them.
+/// Access key and secrets, for signing requests. Without `Debug`, which would print the secrets.
 #[non_exhaustive]
 pub struct AccessKeys<'a> {
-    /// The access key (AK).
+    /// Access key (AK).
     pub access_key: &'a str,
-    /// The secret key (SK).
+    /// Secret key (SK).
     pub secret_key: &'a str,
-    /// The security token of a temporary access key.
+    /// Security token of a temporary access key. `None` for a permanent access key.
     pub security_token: Option<&'a str>,
 }
 
-/// Provider of credentials. The client calls it before every attempt, so it should cache them.
+/// Provider of credentials. It should cache them, because every attempt requests credentials.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
-    /// Returns credentials that are valid now.
+    /// Returns credentials that are currently valid.
     ///
     /// # Errors
-    /// Returns the reason for missing credentials. [`Error::is_retryable`] must be true for a
+    /// Returns an error if there are no credentials. [`Error::is_retryable`] must be `true` for a
     /// transient error, such as an unreachable IAM.
     fn credentials<'a>(
         &'a self,
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// Returns the cached credentials if they are still valid. Called on every attempt, it must
-    /// neither block nor return credentials that were passed to [`renew`](Self::renew).
+    /// Returns the cached credentials if they are still valid. Called before every attempt. Must
+    /// neither block, nor return credentials that were passed to [`renew`](Self::renew).
     fn cached(&self) -> Option<Credentials> {
         None
     }
 
-    /// Drops credentials that the service rejected as expired, if they are still the current ones.
-    /// Returns `true` if the provider may have newer ones.
+    /// Removes credentials that the service rejected as expired from the cache, unless they were
+    /// replaced. Returns `true` if the provider may have newer credentials. Default: `false`.
     fn renew(&self, rejected: &Credentials) -> bool {
         let _ = rejected;
         false
     }
 
-    /// Returns the project of the credentials, if it is known. The client calls this method after
-    /// [`credentials`](Self::credentials) has succeeded.
+    /// Returns the id of the project of the credentials, if known. The client calls this method
+    /// after [`credentials`](Self::credentials) has succeeded.
     fn project_id(&self) -> Option<String> {
         None
     }
 
-    /// Returns advice for rejected credentials, as a clause without a full stop, such as `renew the
-    /// lease of the vault`, and without secrets. Default: advice for keys or for a token.
+    /// Returns advice for rejected credentials, as a clause without secrets and without a full
+    /// stop, such as `renew the lease of the vault`. Default: advice for the kind of credentials.
     fn advice(&self) -> Option<String> {
         None
     }
 
-    /// Checks the settings, as far as possible without sending a request.
+    /// Checks the settings of the provider, as far as possible without sending a request.
     ///
     /// # Errors
-    /// Returns an error for the first invalid setting.
+    /// Returns an error with the first setting that is invalid.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Login to IAM: a token for a user and a password.
+//! Login to IAM with a user and a password.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ const LOGIN_ADVICE: &str = "check user, password, domain (the name of the accoun
                             user with multi-factor authentication cannot log in with a password \
                             alone and needs keys";
 
-/// Requests a token for one project from IAM, with user name and password.
+/// Source of tokens of IAM for one project, requested with a user name and a password.
 ///
-/// A token is valid for 24 hours and is renewed in its last half hour, by a new login.
+/// A token is valid for 24 hours. A new login renews the token half an hour before it expires.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Password}};
@@ -65,8 +65,8 @@ impl Named {
 }
 
 impl Password {
-    /// Creates a login at an address of IAM, such as `https://iam.eu-de.otc.t-systems.com`.
-    /// [`domain`](Self::domain) and [`project`](Self::project) are required as well.
+    /// Creates a login at an endpoint of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Also
+    /// set the [`domain`](Self::domain) and the [`project`](Self::project), which are required.
     pub fn new(
         iam: impl Into<String>,
         user: impl Into<String>,
@@ -81,7 +81,7 @@ impl Password {
         }
     }
 
-    /// Sets the id of the user, instead of the name. An id requires no domain.
+    /// Sets the id of the user instead of the name. A login with an id does not require a domain.
     pub fn user_id(mut self, id: impl Into<String>) -> Self {
         self.user = Named::Id(id.into());
         self
@@ -147,7 +147,7 @@ impl FetchCredentials for Password {
             self.check()?;
             let iam = &self.iam;
             let mut url = iam.url("/v3/auth/tokens")?;
-            // Without the service catalogue the response is some hundred kilobytes shorter.
+            // Without the service catalog, the response is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
             let sent_at = context.clock.now();
             let failure = format!("gives the user {:?} no token", self.user.text());
@@ -165,7 +165,7 @@ impl FetchCredentials for Password {
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| Timestamp::parse(&text?);
             fetched = match (time(token.expires_at), time(token.issued_at)) {
-                // Exact even if the clock of this machine is wrong.
+                // This time is correct even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = end.duration_since(start);
                     fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))

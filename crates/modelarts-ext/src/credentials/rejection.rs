@@ -1,4 +1,4 @@
-//! Rejected requests: those that a new token or a corrected time fixes, and advice for others.
+//! Rejections of credentials: rejections that the client can fix, and advice for the others.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// Text in the message for an access key that is locked after too many invalid signatures.
+/// Part of the error message for an access key that is locked after too many invalid signatures.
 const LOCKED: &str = "failed to reach the limit";
 
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Rejection {
     Clock { server: SystemTime },
 }
 
-/// Parses a rejection that the client can fix. The bodies of proxies are no JSON objects.
+/// Parses a rejection that the client can fix. `None` for any other response, such as of a proxy.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     expired.then_some(Rejection::Expired)
 }
 
-/// Returns advice for a response that rejects the credentials. `signed` is the canonical request.
+/// Returns advice for a response that rejects the credentials or the signature, otherwise `None`.
 #[cold]
 pub(crate) fn advice(
     status: StatusCode,
@@ -108,7 +108,7 @@ impl Error {
     }
 }
 
-/// Parses the time at the beginning of a text, in the format of signatures or RFC 3339.
+/// Parses the time at the start of a text, in RFC 3339 or the format of signatures.
 fn parse_time(text: &str) -> Option<SystemTime> {
     let is_end = |c: char| c == ',' || c == '"' || c.is_whitespace();
     let text = text.trim_start().split(is_end).next()?;
@@ -119,11 +119,11 @@ fn parse_time(text: &str) -> Option<SystemTime> {
 #[derive(Debug, PartialEq, Eq)]
 enum Mismatch {
     SecretKey,
-    /// The request was changed in transit; the text describes the first difference.
+    /// The request was changed in transit. The text describes the first difference.
     Request(String),
 }
 
-/// Compares the canonical request of the gateway, with `|` for line breaks, with the local one.
+/// Compares the canonical request in the message, with `|` for line breaks, with the local one.
 fn explain(message: &str, ours: &str) -> Option<Mismatch> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();

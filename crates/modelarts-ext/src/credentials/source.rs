@@ -1,4 +1,4 @@
-//! Result of searching one source of credentials, and the settings that a source needs.
+//! Result of the search in a source of credentials, and the settings that a source needs.
 
 use std::{any::TypeId, sync::Arc};
 
@@ -15,13 +15,13 @@ use crate::{
 pub(crate) struct Hints {
     pub(crate) region: Option<String>,
     pub(crate) project: ProjectRef,
-    /// The address of IAM that is set in the program or in `HUAWEICLOUD_SDK_IAM_ENDPOINT`.
+    /// Endpoint of IAM that is set in the builder or in `HUAWEICLOUD_SDK_IAM_ENDPOINT`.
     pub(crate) iam: Option<String>,
     pub(crate) metadata: Option<Metadata>,
 }
 
 impl Hints {
-    /// Returns the address of IAM: that of the hints, else `given`, else that of the region.
+    /// Returns the endpoint of IAM from the hints, from `given`, or of the region, in this order.
     pub(crate) fn iam(
         &self,
         environment: &Environment,
@@ -43,7 +43,7 @@ pub(crate) enum Lookup {
 #[derive(Clone, Debug)]
 pub(crate) struct FoundCredentials {
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
-    /// `true` for plain [`Credentials`], which need no request.
+    /// `true` for [`Credentials`], which never send a request.
     pub(crate) fixed: bool,
     pub(crate) project: ProjectRef,
     pub(crate) region: Option<String>,
@@ -52,7 +52,7 @@ pub(crate) struct FoundCredentials {
 }
 
 impl FoundCredentials {
-    /// Checks the credentials. The message of an error begins with `place`.
+    /// Checks and wraps credentials from `place`, with which the message of an error begins.
     pub(super) fn new(place: &str, credentials: impl ProvideCredentials) -> Result<Self, Error> {
         let failed = |error| Error::config(format!("{place} {error}"));
         credentials.check().map_err(failed)?;
@@ -74,8 +74,8 @@ impl FoundCredentials {
     }
 }
 
-/// Returns the values of two settings that require each other; `missing` gets the names of the set
-/// and of the missing one.
+/// Returns the values of two settings that require each other, or `None` if neither is set. If only
+/// one is set, returns the error of `missing` for the name of that one and the name of the other.
 pub(super) fn pair(
     (one, first): (&str, Option<String>),
     (other, second): (&str, Option<String>),

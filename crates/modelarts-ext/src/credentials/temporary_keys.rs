@@ -1,4 +1,4 @@
-//! Temporary keys: of IAM for a token, and of STS for an identity token (`OpenID Connect`).
+//! Temporary keys: from IAM for a token, and from STS for an identity token (`OpenID Connect`).
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -18,17 +18,17 @@ use crate::{
     http::signing::SigningScheme,
 };
 
-/// Keys are renewed before they expire, so the lifetime does not limit an upload.
+/// Default lifetime of keys, which are renewed before they expire, for example during an upload.
 const DURATION: Duration = Duration::from_secs(60 * 60);
 const DURATION_RANGE: std::ops::RangeInclusive<u64> = 15 * 60..=24 * 60 * 60;
 
 const TOKEN_ADVICE: &str = "check that the token has not expired, and that it was issued by this \
                             IAM for a user who may have access keys";
 
-/// Temporary keys of IAM for the token of another provider, such as [`Password`](super::Password).
+/// Source of temporary keys from IAM, for the token of a provider ([`Password`](super::Password)).
 ///
-/// Services that require signatures, such as OBS, accept no tokens. The keys have the permissions
-/// of the token, and are renewed five minutes before they expire.
+/// For services that require signatures, such as OBS. The keys have the permissions of the token,
+/// and are renewed five minutes before they expire.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -58,13 +58,13 @@ pub struct TemporaryKeys {
 }
 
 impl TemporaryKeys {
-    /// Creates a source of keys for the token of a provider. `iam` is the address of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`. `http` is accepted only for this machine.
+    /// Creates a source of keys for the token of a provider. `iam` is the endpoint of IAM, such as
+    /// `https://iam.eu-de.otc.t-systems.com`. Only loopback addresses may have the scheme `http`.
     pub fn new(iam: impl Into<String>, token: impl ProvideCredentials) -> Self {
         Self { iam: AuthServer::new("IAM", iam), token: Arc::new(token), duration: DURATION }
     }
 
-    /// Sets the lifetime of the keys, in whole seconds: 15 minutes to 24 hours. Default one hour.
+    /// Sets the lifetime of the keys: 15 minutes to 24 hours, in whole seconds. Default: one hour.
     pub fn duration(mut self, duration: Duration) -> Self {
         self.duration = duration;
         self
@@ -103,7 +103,7 @@ impl FetchCredentials for TemporaryKeys {
             self.check()?;
             let token = self.token.credentials(context).await?;
             match self.exchange(context, &token).await {
-                // The token may have been revoked, or the clock of this machine may be wrong.
+                // The token may be revoked, or the clock of this machine may be wrong.
                 Err(error) if error.status() == Some(401) && self.token.renew(&token) => {
                     let token = self.token.credentials(context).await?;
                     self.exchange(context, &token).await
@@ -140,8 +140,8 @@ const DURATION_SECONDS: u64 = 3600;
 const LOGIN_ADVICE: &str = "check the URNs of provider and agency, that the trust policy of the \
                             agency admits the identity token, and that the token has not expired";
 
-/// Exchanges an identity token (`OpenID Connect`), such as that of a pod or of a CI job, for
-/// temporary keys of STS. They are renewed five minutes before they expire.
+/// Source of temporary keys from STS for an identity token (`OpenID Connect`), for example of a
+/// pod or a CI job. The keys are renewed five minutes before they expire.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Oidc}};
@@ -165,7 +165,7 @@ pub struct Oidc {
 #[derive(Clone, Debug)]
 enum Token {
     Text(Secret),
-    /// Read at each renewal, because its owner replaces the token before it expires.
+    /// File that is read at each renewal, because its owner replaces the token before it expires.
     File(PathBuf),
 }
 
@@ -183,7 +183,7 @@ struct KeyRequest {
 
 impl Oidc {
     /// Creates a source for the identity token in a file, which is read at each renewal. `sts` is
-    /// the address of STS; `provider` and `agency` are URNs of IAM.
+    /// the endpoint of STS. `provider` and `agency` are URNs of IAM.
     pub fn from_file(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -195,7 +195,7 @@ impl Oidc {
         keys
     }
 
-    /// Creates a source for a token as text, after whose end the keys cannot be renewed.
+    /// Creates a source for an identity token. After the token expires, keys cannot be renewed.
     pub fn from_token(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -216,13 +216,13 @@ impl Oidc {
         }
     }
 
-    /// Sets the name of the session in the logs of the cloud. Default `oidc-sts-session`.
+    /// Sets the session name that the logs of the cloud contain. Default: `oidc-sts-session`.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.request.agency_session_name = name.into();
         self
     }
 
-    /// Sets the lifetime of the keys, in whole seconds. Default one hour.
+    /// Sets the lifetime of the keys, in whole seconds. Default: one hour.
     pub fn duration(mut self, duration: Duration) -> Self {
         self.request.duration_seconds = duration.as_secs();
         self

@@ -1,4 +1,4 @@
-//! Constructors of errors, and the methods that add facts to them.
+//! Constructors of errors, and methods that add details to an error.
 
 use std::{any::Any, error::Error as StdError, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Error {
-    /// Creates an error, for providers and for crates on top. The message has no full stop.
+    /// Creates an error, for providers and dependent crates. `message` has no full stop.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -63,7 +63,7 @@ impl Error {
         error
     }
 
-    /// Sets the cause.
+    /// Sets the source of the error.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
@@ -84,14 +84,14 @@ impl Error {
         self
     }
 
-    /// Sets the advice for an error without advice of the service.
+    /// Sets the advice, which applies if the service returned no advice.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<Option<String>>) -> Self {
         self.0.advice = advice.into();
         self
     }
 
-    /// Masks secrets in the message and the source, which may quote a server.
+    /// Masks secrets in the message and the source, because they may contain text of a server.
     pub(crate) fn with_mask(mut self, mask: &Mask) -> Self {
         if let Some(masked) = mask.text(&self.0.message) {
             self.0.message = masked;
@@ -113,14 +113,14 @@ impl Error {
         self
     }
 
-    /// Sets the code of the service.
+    /// Sets the error code of the service.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<Option<String>>) -> Self {
         self.0.reply.code = code.into();
         self
     }
 
-    /// Sets the id of the request, which the support of the cloud asks for.
+    /// Sets the request id, which the support of the cloud needs.
     #[must_use]
     pub fn with_request_id(mut self, id: impl Into<Option<String>>) -> Self {
         self.0.call.request_id = id.into();
@@ -141,14 +141,14 @@ impl Error {
         self.0.detail.as_ref()?.0.downcast_ref()
     }
 
-    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and status.
+    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and HTTP status.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = Some(retryable);
         self
     }
 
-    /// Masks a security token in the canonical request that the gateway returns.
+    /// Masks the security token in the canonical request that the message of the gateway contains.
     pub(crate) fn without_token(mut self) -> Self {
         const NAME: &str = "x-security-token:";
         if let Some(message) = &mut self.0.reply.message
@@ -171,7 +171,7 @@ impl Error {
         self
     }
 
-    /// Returns this error after an earlier, uncertain one, whose call it takes over.
+    /// Returns this error with the call of an earlier, uncertain error, which becomes the source.
     pub(crate) fn after_uncertain(mut self, other: Self) -> Self {
         self.0.call = other.0.call.clone();
         self.with_uncertainty().with_source(other)
@@ -182,7 +182,7 @@ impl Error {
         self
     }
 
-    /// Adds the details of the call. A request id of the body is kept if the transport has none.
+    /// Adds the details of a call. If they contain no request id, keeps the request id of the body.
     pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());
         self.0.call = CallSummary { request_id, ..call };
@@ -190,7 +190,7 @@ impl Error {
     }
 }
 
-/// Returns the advice of the violations, each once; of more than 3, that of the first one.
+/// Joins distinct advice of violations. Above three, returns the first and the number of others.
 fn joined_advice(violations: &[Violation]) -> Option<String> {
     const SHOWN: usize = 3;
     let mut advice: Vec<&str> = Vec::new();

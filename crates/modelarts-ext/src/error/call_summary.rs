@@ -1,4 +1,4 @@
-//! `CallSummary`: the details of a call that an error carries.
+//! `CallSummary`: details of a call that an error contains.
 
 use std::time::Duration;
 

@@ -1,38 +1,38 @@
-//! Classification of errors, for decisions of programs.
+//! Classification of errors, on which programs can base decisions.
 
 use modelarts_api::{Effect, Retry, codes};
 
 use crate::error::{Error, ErrorKind};
 
-/// Service codes of objects that do not exist, regardless of the HTTP status.
+/// Error codes for a resource that does not exist, regardless of the HTTP status.
 const NOT_FOUND: [&str; 3] =
     [codes::TRAINING_JOB_NOT_FOUND, codes::POOL_NOT_FOUND, codes::IMAGE_SAVE_JOB_NOT_EXIST];
-/// Codes that count only with HTTP 400. One also reports another wrong value (SOURCES D-39).
+/// Error codes for a missing resource, only with status 400. One has other causes (SOURCES D-39).
 const OTHER_NOT_FOUND: [&str; 2] =
     [codes::AI_ALGORITHM_NOT_FOUND, codes::TRAINING_EXPERIMENT_NOT_FOUND];
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
 impl Error {
     /// Returns `true` if the service may have executed the call despite the error: the response was
-    /// lost or late, or is neither a success that can be decoded nor a rejection by the service.
+    /// lost or late, cannot be decoded, or is not a rejection by the service.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
             Some(200..=299) => match self.0.kind {
-                // A response of IAM arrived before the call was sent.
+                // The response is from IAM, before the call was sent.
                 ErrorKind::Credentials => false,
-                // The body of an error. A rejection by the service has a code.
+                // The body is that of an error. A rejection by the service has an error code.
                 ErrorKind::Service => self.0.reply.code.is_none() || self.is_late_code(),
-                // A successful response that cannot be decoded.
+                // The response is successful, but cannot be decoded.
                 _ => true,
             },
             // A throttled call was not executed.
             Some(429) => false,
-            // A rejection has a code. Other responses may come from a gateway, after the execution.
+            // A response without a code may be from a gateway, after the execution.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.reply.code.is_none()
-                    // A response of IAM before the call was sent does not concern the call.
+                    // Without an attempt, the response is from IAM, before the call was sent.
                     && self.0.call.attempts > 0
                     || self.is_late_code()
             }
@@ -41,14 +41,14 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// The service may have acted after such a rejection, such as a failure of OBS.
+    /// Returns `true` for a code after which the service may have acted, such as a failure of OBS.
     fn is_late_code(&self) -> bool {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
         })
     }
 
-    /// Returns `true` if the job or other object does not exist, which has HTTP 400 for jobs.
+    /// Returns `true` if the job, or another resource, does not exist. For jobs, the status is 400.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::NotFound
@@ -56,7 +56,7 @@ impl Error {
                 && match self.code() {
                     Some(code) if NOT_FOUND.contains(&code) => true,
                     Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
-                    // A wrong project or path, and no missing object.
+                    // The project or the path is wrong. The resource may exist.
                     Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => false,
                     _ if self.known_code().is_some_and(|row| row.code == codes::API_NOT_FOUND) => {
                         false
@@ -65,13 +65,13 @@ impl Error {
                 }
     }
 
-    /// `true` if the service reports a missing object, but not for a 404 of a load balancer.
+    /// Returns `true` if the service, and not a load balancer, reports a missing resource.
     pub(crate) fn is_gone(&self) -> bool {
         let is_other = |code| OTHER_NOT_FOUND.contains(&code);
         self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
     }
 
-    /// Returns `true` for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
+    /// Returns `true` if the job does not exist: outcome `gone` of the waiter `TrainingJobEnded`.
     pub(crate) fn is_job_gone(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.code() == Some(codes::TRAINING_JOB_NOT_FOUND)
     }
@@ -89,25 +89,25 @@ impl Error {
         self.code().is_some_and(|code| code.starts_with("ModelArts."))
     }
 
-    /// Returns `true` if the service throttles the client, which sent too many requests.
+    /// Returns `true` if the service rejected the call because of too many requests.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
     }
 
-    /// Returns `true` if the state of the job or other object does not admit the call.
+    /// Returns `true` if the call conflicts with the state of a resource, or a job name exists.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409) || self.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME)
     }
 
-    /// Returns `true` if a time limit was reached.
+    /// Returns `true` if a time limit of the client, a gateway or the service was reached.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
     }
 
-    /// Returns `true` if the service rejects the credentials, or there are none.
+    /// Returns `true` if the service rejects the credentials, or if there are none.
     #[must_use]
     pub fn is_auth(&self) -> bool {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
@@ -127,7 +127,7 @@ impl Error {
             return retryable;
         }
         match self.0.kind {
-            // The next attempt succeeds if the list does not change meanwhile.
+            // Reading the list again succeeds unless the list changes too much again.
             _ if self.0.position.is_some() => true,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
@@ -140,7 +140,7 @@ impl Error {
         }
     }
 
-    /// If a code has several causes, the message identifies the transient one.
+    /// Returns `true` for a transient error code. Some codes also require a text in the message.
     fn is_transient_code(&self) -> bool {
         let message = self.message().unwrap_or_default();
         self.known_code().is_some_and(|row| {
@@ -150,7 +150,7 @@ impl Error {
         })
     }
 
-    /// The retries of other calls differ only where the first call may have been executed.
+    /// Returns the retry condition for reads, regardless of a possible execution of the call.
     fn retry_of_code(&self) -> Option<Retry> {
         Some(self.known_code()?.retry(Effect::Read))
     }

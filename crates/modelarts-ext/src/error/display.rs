@@ -1,4 +1,4 @@
-//! Texts of an error: `Display` as one sentence where it fits, `Debug` as lines with one fact each.
+//! Texts of an error: `Display` as one sentence if possible, `Debug` with one detail per line.
 
 use std::{error::Error as StdError, fmt, iter};
 
@@ -13,7 +13,7 @@ impl Error {
         let reason = match inner.kind {
             ErrorKind::Service if inner.message.is_empty() => {
                 let message = self.message().unwrap_or("the service gave no reason");
-                // The canonical request of the gateway is omitted, because the advice explains it.
+                // The canonical request is omitted, because the advice explains the difference.
                 let reason = message.split(", canonicalRequest:").next();
                 reason.unwrap_or_default().trim().trim_end_matches('.')
             }
@@ -41,7 +41,7 @@ impl Error {
         (!shown.is_empty()).then(|| shown.join(": "))
     }
 
-    /// Returns the facts of `Debug`. The body is omitted, because it may hold secrets.
+    /// Returns names and values for `Debug`. Omits the body, because it may contain secrets.
     fn facts(&self, headline: &str) -> Vec<(&'static str, String)> {
         let call = &self.0.call;
         let attempts = (call.attempts > 0).then(|| match call.elapsed {
@@ -67,7 +67,7 @@ impl Error {
                 "retry",
                 self.is_retryable().then(|| match self.retry_after() {
                     Some(wait) => format!("the same call may succeed after {wait:?}"),
-                    // The service also gives this code for an input that exists, under load.
+                    // Under load, the service also returns this code for an existing input.
                     None if self.code() == Some(codes::INVALID_OBS_PATH) => {
                         "the same call may succeed later if the path exists".to_owned()
                     }
@@ -115,9 +115,9 @@ impl fmt::Display for Error {
             write!(f, " ({})", details.join(", "))?;
         }
         match self.advice_below_headline() {
-            // A last line of a log would hide advice behind it.
+            // After the last line of a log, the advice needs a separate line.
             Some(advice) if headline.contains('\n') => write!(f, "\nadvice: {advice}"),
-            // Advice outside of the table may begin with a name, so its first letter is kept.
+            // Advice outside of the table may begin with a name, so its case is not changed.
             Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
             }

@@ -1,4 +1,4 @@
-//! Mask for secrets in received texts, because servers may echo request headers.
+//! Masking of secrets in received texts, because servers may echo request headers.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 const REPLACEMENT: &str = "***";
-/// Shorter secrets, in bytes, would match too many unrelated texts.
+/// Minimum length of a masked secret, in bytes. Shorter secrets match too many unrelated texts.
 const MIN_SECRET: usize = 4;
 const MAX_JSON: usize = 64 << 10;
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -35,7 +35,7 @@ impl Mask {
                 STANDARD_NO_PAD.encode(secret),
             ]);
         }
-        // Forms that contain others come first, so that they are replaced as a whole.
+        // Longer forms come first, so that a form that contains another is replaced completely.
         forms.sort_by(|a, b| Reverse(a.len()).cmp(&Reverse(b.len())).then(a.cmp(b)));
         forms.dedup();
         Self(forms)
@@ -56,7 +56,7 @@ impl Mask {
         masked
     }
 
-    /// Masks a text that may be JSON, in which characters can be escaped.
+    /// Masks a text. In JSON, also masks secrets with escaped characters. `None` if unchanged.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
         if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)
@@ -105,7 +105,7 @@ impl Mask {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
             if let Some(masked) = masked {
-                // A value that is no valid header after masking is replaced as a whole.
+                // A value that is not a valid header value after masking is replaced completely.
                 *value = HeaderValue::from_str(&masked)
                     .unwrap_or_else(|_| HeaderValue::from_static(REPLACEMENT));
             }

@@ -1,7 +1,7 @@
 //! [`Error`], the error type of the crate.
 //!
-//! An [`Error`] contains the details of a failed call, and advice. Its methods classify the error,
-//! such as [`Error::is_not_found`] and [`Error::is_throttled`].
+//! An [`Error`] contains the details of a failed call, and advice. Methods such as
+//! [`Error::is_not_found`] and [`Error::is_throttled`] classify the error.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -25,12 +25,12 @@
 //! }
 //! ```
 //!
-//! [`Error::violations`] returns the broken rules of a job that was not sent, [`Error::position`]
-//! the position from which a list can be resumed, and [`Error::is_uncertain`] if a call without a
-//! response may have been executed.
+//! [`Error::violations`] returns the violations because of which a job was not sent.
+//! [`Error::position`] returns the position from which a list can be resumed.
+//! [`Error::is_uncertain`] returns `true` if the service may have executed a failed call.
 
-// `build` creates errors, `classification` has their meaning for a program, `display` their texts,
-// `violation` the rules that a job breaks, and `mask` removes secrets.
+// `build` creates errors, `classification` classifies them, `display` formats them, `violation`
+// contains the type of violations, and `mask` masks secrets.
 
 mod build;
 pub(crate) mod call_summary;
@@ -49,11 +49,11 @@ use modelarts_api::ErrorCode;
 
 use crate::{error::call_summary::CallSummary, list_position::Position};
 
-/// A failed call: its cause and the details of the call.
+/// Error with its cause and the details of the failed call.
 ///
-/// `Display` shows the error in one sentence, except for several broken rules, and for the last
-/// events and log lines of a job that did not complete. `Debug`, which a `main` that returns the
-/// error prints, shows one fact a line:
+/// `Display` prints one sentence, or several lines for several violations, and for the last events
+/// and log lines of a job that did not complete. `Debug`, which is used if `main` returns the
+/// error, prints one detail per line:
 ///
 /// ```no_run
 /// use modelarts_ext::{Client, Error};
@@ -85,17 +85,17 @@ struct Inner {
     message: String,
     call: CallSummary,
     reply: Reply,
-    /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
+    /// Advice of this crate, such as for the kind of credentials. Replaces that of the table.
     advice: Option<String>,
     retryable: Option<bool>,
-    /// Shared, because all calls that waited for the same credentials get the error.
+    /// Source. Shared, because all calls that wait for the same credentials return the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
     detail: Option<Detail>,
 }
 
-/// Value of a module that this one does not depend on, such as the end of a job.
+/// Value of a type of another module, such as the end of a job, on which errors do not depend.
 #[derive(Clone)]
 struct Detail(Arc<dyn Any + Send + Sync>);
 
@@ -112,29 +112,29 @@ struct Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The client is misconfigured. Nothing was sent.
+    /// A setting of the client is missing or invalid. No request was sent.
     Config,
-    /// The call is invalid. Nothing was sent.
+    /// A parameter of the call is invalid. No request was sent.
     Invalid,
-    /// The client has no usable credentials. Nothing was sent.
+    /// The client has no usable credentials. The call was not sent to the service.
     Credentials,
     /// The service could not be reached, or the connection broke.
     Connection,
-    /// The service did not respond in time.
+    /// The time limit of the client was reached.
     Timeout,
     /// The service responded with an error.
     Service,
-    /// The result is not ready yet; call again later.
+    /// The result does not exist yet. The same call may succeed later.
     NotReady,
-    /// A search of the client found no such object. See [`Error::is_not_found`].
+    /// A search of the client did not find the resource. See [`Error::is_not_found`].
     NotFound,
-    /// A job that was waited for did not complete; see [`Error::outcome`].
+    /// A job that the program waited for did not complete. See [`Error::outcome`].
     NotCompleted,
     /// A local file could not be written.
     File,
     /// The response could not be decoded.
     Decode,
-    /// The response is not part of the description, such as a redirect.
+    /// The response, for example a redirect, does not match the description.
     Unexpected,
 }
 
@@ -145,13 +145,13 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the HTTP status of the response.
+    /// Returns the HTTP status of the response. `None` if no response was received.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.reply.status
     }
 
-    /// Returns the code of the service, such as `ModelArts.2775`.
+    /// Returns the error code of the service, such as `ModelArts.2775`.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.0.reply.code.as_deref()
@@ -163,44 +163,44 @@ impl Error {
         Some(self.known_code()?.name)
     }
 
-    /// Returns the row of the code in the table of error codes: its meaning, advice and retry.
+    /// Returns the row of the table of error codes, with meaning, advice and retry condition.
     #[must_use]
     pub fn known_code(&self) -> Option<&'static ErrorCode> {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// Returns the advice of the service, else that for the kind of error, such as rejected
-    /// credentials, else that of the table of error codes.
+    /// Returns the advice of the service, otherwise the advice of this crate for the error,
+    /// otherwise the advice in the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution().or(self.0.advice.as_deref()).or_else(|| Some(self.known_code()?.advice))
     }
 
-    /// Returns the message of the service.
+    /// Returns the error message of the service.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.0.reply.message.as_deref()
     }
 
-    /// Returns the advice of the service.
+    /// Returns the advice that the service returned with the error.
     #[must_use]
     pub fn solution(&self) -> Option<&str> {
         self.0.reply.solution.as_deref()
     }
 
-    /// Returns the id of the request, for the support of the service.
+    /// Returns the request id, which the support of the cloud needs.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.call.request_id.as_deref()
     }
 
-    /// Returns the number of attempts, of the last request of a repeated creation.
+    /// Returns the number of attempts of the call, or of the last request of a creation.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
     }
 
-    /// Returns the delay that the last response requested with `Retry-After`.
+    /// Returns the delay in the header `Retry-After` of the last response.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.call.retry_after
@@ -212,19 +212,19 @@ impl Error {
         self.0.call.elapsed
     }
 
-    /// Returns the operation, such as `ShowTrainingJobDetails`.
+    /// Returns the name of the operation, such as `ShowTrainingJobDetails`.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.call.operation
     }
 
-    /// Returns the rules that a job or a document breaks, if it was not sent because of them.
+    /// Returns the violations because of which a job or a document was not sent.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 
-    /// Returns the position from which `resume` continues a list that changed too much.
+    /// Returns the position from which `resume` continues a list that changed too much when read.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
         self.0.position.as_ref()

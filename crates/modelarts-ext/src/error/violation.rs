@@ -1,12 +1,12 @@
-//! Violation: a rule that a job breaks, found before the job is submitted.
+//! Violation of a rule, found before a job or a document is sent.
 
 use std::{borrow::Cow, fmt};
 
 use serde_json::Value;
 
-/// A rule that a job breaks.
+/// Violation of a rule by a job or a document, found before it is sent.
 ///
-/// `Display` shows all its parts in one line.
+/// `Display` prints field, value, rule, code and advice in one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
@@ -20,9 +20,9 @@ pub struct Violation {
 pub(crate) enum Actual {
     Missing,
     Value(Value),
-    /// Measures of a directory: the numbers, and the text of messages.
+    /// Measurements of a directory, as JSON and as text for messages.
     Measured(Value, String),
-    /// Placeholder for a value that may be a secret; the value itself is not kept.
+    /// Placeholder for a value that may be a secret and is therefore not stored.
     Hidden,
     Field,
 }
@@ -38,13 +38,13 @@ impl Violation {
         Self { field: field.into(), actual, rule: rule.into(), code, advice: advice.into() }
     }
 
-    /// Returns the field, such as `spec.volumes[2].nfs.local_path`.
+    /// Returns the path of the field, such as `spec.volumes[2].nfs.local_path`.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// Returns the value of the field, if it is given, matters, and is no secret.
+    /// Returns the value of the field. `None` if it is missing, irrelevant, or may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {
@@ -53,19 +53,19 @@ impl Violation {
         }
     }
 
-    /// Returns the rule, such as `must end in .py`.
+    /// Returns the requirement that the field violates, such as `must end in .py`.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// Returns the code with which the service rejects the job, such as `ModelArts.2788`.
+    /// Returns the error code with which the service rejects the job, such as `ModelArts.2788`.
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
         self.code
     }
 
-    /// Returns advice on fixing the field.
+    /// Returns advice on correcting the field.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice

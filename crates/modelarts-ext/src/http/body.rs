@@ -1,4 +1,4 @@
-//! Reading of response bodies, up to a maximum size.
+//! Reading of response bodies up to a maximum size.
 
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
@@ -8,7 +8,7 @@ pub(crate) struct Body {
     pub(crate) is_cut: bool,
 }
 
-/// Reads the body of a response, up to `cap` bytes. A body of a single chunk is not copied.
+/// Reads the body of a response up to `cap` bytes. Does not copy a body of a single chunk.
 pub(crate) async fn read(response: &mut Response, cap: usize) -> Result<Body, reqwest::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();

@@ -1,4 +1,4 @@
-//! HTTP clients and their TLS configuration.
+//! Creation of HTTP clients, TLS configuration, and explanation of connection errors.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
-    /// A `secure` client requires the certificates of the platform; a `direct` one uses no proxy.
+    /// Creates a client. `secure` loads the platform's certificates, `direct` disables proxies.
     pub(crate) fn client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
         build(self.builder(secure, direct)?)
     }
 
-    /// Creates a client that does not decode bodies, whichever features of reqwest are enabled.
+    /// Creates a client that never decompresses bodies, for any enabled features of reqwest.
     pub(crate) fn raw_client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
         let http = self.builder(secure, direct)?;
         build(http.no_gzip().no_brotli().no_zstd().no_deflate())
@@ -45,7 +45,7 @@ impl HttpSettings {
         let mut http = reqwest::Client::builder()
             // Following a redirect would forward the credentials to another host.
             .redirect(reqwest::redirect::Policy::none())
-            // Those of reqwest would not charge the budget, and copy each request.
+            // Retries by reqwest would bypass the retry budget, and copy each request.
             .retry(reqwest::retry::never().max_retries_per_request(0))
             .connect_timeout(self.connect_timeout)
             .user_agent(agent);
@@ -60,7 +60,7 @@ fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
     http.build().map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
-/// Returns the words for the proxy, and the advice for a connection that failed with this cause.
+/// Returns a description of the proxy, if one is used, and advice for a failed connection.
 #[cold]
 pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>) {
     let target = Some(url.as_str().parse::<http::Uri>());
@@ -107,7 +107,7 @@ fn configure_tls(
         let mut extra = Vec::new();
         for pem in roots {
             let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-            // The error of the parser shows only bytes, so it is replaced by a readable message.
+            // The error of the parser contains only bytes, so a readable message replaces it.
             let certificates = certificates.map_err(|error| {
                 Error::config("the root certificate is cut off or is no valid PEM")
                     .with_source(error)
@@ -120,7 +120,7 @@ fn configure_tls(
         let verifier = Verifier::new_with_extra_roots(extra, provider).map_err(failed)?;
         config.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
     } else {
-        // Unencrypted HTTP on loopback addresses must work on machines without certificates.
+        // Clients for http on loopback addresses must work on machines without certificates.
         config.with_root_certificates(RootCertStore::empty())
     };
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))

@@ -1,4 +1,4 @@
-//! Response headers that all services use: the request id, `Date` and `Retry-After`.
+//! Response headers of all services: request id, `Date` and `Retry-After`.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 
-/// Returns the request id, which may echo a secret, so it must be masked.
+/// Returns the request id. The caller must mask it, because a server may echo a secret.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
     [&REQUEST_ID, &TRACE_ID].into_iter().find_map(|name| headers.get(name)?.to_str().ok())
 }
@@ -19,7 +19,7 @@ pub(crate) fn retry_after(
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows counts as the longest delay instead of a missing header.
+        // A number that is too large counts as the maximum delay, and not as a missing header.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = parse_date(value)?;

@@ -1,6 +1,6 @@
-//! HTTP utilities: clients, runtimes, addresses, headers, bodies and signatures.
+//! HTTP utilities: clients, runtimes, URLs, headers, bodies and signatures.
 //!
-//! Used by the transport and by the services that issue credentials. Does not depend on them.
+//! The transport and the clients of IAM, STS and the metadata service use this module.
 
 pub(crate) mod body;
 pub(crate) mod connection;

@@ -1,10 +1,10 @@
-//! Tokio runtimes: the check that a call runs in one, and the background runtime of blocking calls.
+//! Tokio runtimes: check for the current runtime, and background runtime of blocking calls.
 
 use tokio::runtime::Handle;
 
 use crate::error::Error;
 
-/// Connections and timers of tokio panic outside of a runtime.
+/// Returns an error outside of a tokio runtime, where connections and timers would panic.
 pub(crate) fn require() -> Result<(), Error> {
     match Handle::try_current() {
         Ok(_) => Ok(()),
@@ -26,7 +26,7 @@ mod background {
 
     use tokio::runtime::{Builder, Handle, Runtime};
 
-    /// The background runtime, with one thread; started by the first blocking call.
+    /// Background runtime with one thread. The first blocking call starts the runtime.
     static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -39,7 +39,7 @@ mod background {
         runtime
     });
 
-    /// Returns the background runtime; `None` if its thread could not be started.
+    /// Returns a handle of the background runtime. `None` if the runtime could not be started.
     pub(crate) fn handle() -> Option<&'static Handle> {
         RUNTIME.as_ref().ok().map(Runtime::handle)
     }

@@ -1,7 +1,7 @@
-//! Request signature `SDK-HMAC-SHA256` in two dialects.
+//! Request signature `SDK-HMAC-SHA256` in two variants.
 //!
-//! The official SDKs sign with the secret key itself, the older SDK of Open Telekom Cloud with a
-//! key that is derived for one day. [`SigningScheme`] selects the dialect.
+//! The official SDKs sign with the secret key. The older SDK of Open Telekom Cloud signs with a key
+//! that is derived from the secret key for one day. [`SigningScheme`] selects the variant.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -15,8 +15,8 @@
 //! # Ok(()) }) }
 //! ```
 
-// Follows the official Python signer (`openapi/vectors/signing.json`). No official signer has the
-// scoped dialect, whose vectors (`signing-scoped.json`) are from a script of this project.
+// `Access` is implemented as in the official Python signer (`openapi/vectors/signing.json`). No
+// official signer has `Scoped`. A script of this project made `signing-scoped.json`.
 
 use std::{borrow::Cow, time::SystemTime};
 
@@ -28,22 +28,22 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
-/// Dialect of the request signature. Both dialects are named `SDK-HMAC-SHA256`.
+/// Variant of the request signature. Both variants have the name `SDK-HMAC-SHA256`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SigningScheme {
-    /// Signs with the secret key itself: `Access=…`. Used by the official SDKs.
+    /// Signs with the secret key, as the official SDKs do. Header: `Access=…`.
     #[default]
     Access,
-    /// Signs with a key derived from the secret key for one day, region and service:
-    /// `Credential=…/<day>/<region>/<service>/sdk_request`. Used by the older SDK of Open Telekom
-    /// Cloud, which leaves region and service empty.
+    /// Signs with a key that is derived from the secret key for one day, region and service, as the
+    /// older SDK of Open Telekom Cloud does, with an empty region and service. Header:
+    /// `Credential=…/<day>/<region>/<service>/sdk_request`.
     ///
-    /// The query is sorted after it is encoded, ignoring case, and blanks in headers are merged.
+    /// Sorts the query after encoding, ignoring case, and merges adjacent blanks in headers.
     Scoped {
-        /// The region, or an empty string.
+        /// Name of the region, or an empty string.
         region: String,
-        /// The service, such as `modelarts`, or an empty string.
+        /// Name of the service, such as `modelarts`, or an empty string.
         service: String,
     },
 }
@@ -67,7 +67,7 @@ impl SigningScheme {
 }
 
 pub(crate) const DATE: &str = "x-sdk-date";
-/// Header whose value replaces the hash of the body in the signature.
+/// Header whose value replaces the hash of a non-empty body in the signature.
 const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -85,7 +85,7 @@ pub(crate) struct Request<'a> {
 
 pub(crate) struct Signature {
     pub(crate) authorization: String,
-    /// The gateway returns its own version if it rejects the signature.
+    /// Canonical request. A gateway that rejects the signature returns its own version.
     pub(crate) canonical_request: String,
     pub(crate) query: String,
 }
@@ -99,7 +99,7 @@ pub(crate) fn sign(
     let scoped = matches!(signing, SigningScheme::Scoped { .. });
     let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::with_capacity(request.headers.len());
     for (name, value) in request.headers {
-        // Gateways drop headers with an underscore, which would invalidate the signature.
+        // Gateways remove headers with an underscore, so such headers must not be signed.
         if name.bytes().any(|byte| byte == b'_') {
             continue;
         }
@@ -150,7 +150,7 @@ pub(crate) fn sign(
     let hash = hex::encode(&Sha256::digest(&canonical_request));
     let (credential, to_sign, key) = match signing {
         SigningScheme::Access => (
-            // This dialect derives no key, so the key is valid in every region.
+            // The secret key is the signing key, so it is valid in every region.
             ["Access=", access_key].concat(),
             ["SDK-HMAC-SHA256\n", date, "\n", &hash].concat(),
             Cow::Borrowed(secret_key.as_bytes()),
@@ -176,7 +176,7 @@ pub(crate) fn sign(
     Signature { authorization: authorization.concat(), canonical_request, query }
 }
 
-/// Formats a time such as `20260115T083045Z`. The general formatter of jiff is much larger.
+/// Formats a time, such as `20260115T083045Z`. Takes less code than the formatter of jiff.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let (year, month, day) = (time.year(), time.month(), time.day());
@@ -193,11 +193,11 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
         .map_or([0; 32], |mac| mac.chain_update(message).finalize().into_bytes().into())
 }
 
-/// Appends the path: decoded, encoded again, and with a slash at the end, which is not sent.
+/// Appends the path for the signature: decoded, encoded again, and with a slash at the end.
 fn push_path(canonical: &mut String, path: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     if path.bytes().all(is_plain) {
-        // All paths of this service are plain, because their identifiers are validated.
+        // All paths of this service are of this kind, because identifiers are validated.
         canonical.push_str(path);
     } else {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -208,7 +208,7 @@ fn push_path(canonical: &mut String, path: &str) {
     }
 }
 
-/// Returns the query, sorted before it is encoded; in the scoped dialect after it, ignoring case.
+/// Returns the encoded query, sorted before encoding, or if `scoped` after it, ignoring case.
 pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();

@@ -31,7 +31,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Returns `true` for HTTPS, `false` for HTTP on this machine, and otherwise an error.
+/// Returns `true` for https, `false` for loopback without https, and an error for any other URL.
 pub(crate) fn require_encryption(url: &Url, place: &str) -> Result<bool, Error> {
     let is_https = url.scheme() == "https";
     if is_https || is_loopback(url) {

@@ -7,7 +7,7 @@ use modelarts_api::types::{JobTask, RunningRecord};
 use crate::{jobs::job::Job, timestamp::Timestamp};
 
 impl Job {
-    /// Returns the time at which the job started running; `None` before that.
+    /// Returns the time at which the job started running; `None` before the start.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         // The service returns 0 for a job that never ran.
@@ -15,14 +15,14 @@ impl Job {
         Some(Timestamp::from_epoch_millis(start))
     }
 
-    /// Returns the time from the creation of the job to its first start; `None` before that.
+    /// Returns the time from the creation of the job to its first start; `None` before the start.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
         // The start is truncated to whole seconds, so it may precede the creation.
         Some(self.started_at()?.duration_since(self.created_at()?))
     }
 
-    /// Returns the running time, in whole seconds; `None` before the start.
+    /// Returns the running time of the job, in whole seconds; `None` before the start.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -30,8 +30,8 @@ impl Job {
         Some(Duration::from_millis(millis))
     }
 
-    /// Returns the runs of the job, one for each start, with the reason of their end. Only newer
-    /// releases of the service return them. Times are in seconds, and an end may precede its start.
+    /// Returns the runs of the job, one for each start, with the reasons for their ends. Only newer
+    /// releases of the service return them. Times are in seconds; an end may precede its start.
     #[must_use]
     pub fn runs(&self) -> &[RunningRecord] {
         self.status().map_or(&[], |status| &status.running_records)
@@ -43,8 +43,8 @@ impl Job {
         self.runs().len().checked_sub(1)
     }
 
-    /// Returns the exit codes of tasks, with the names of the tasks. Empty until a task has ended.
-    /// The service lists only the first task that failed (`openapi/SOURCES.md`, T).
+    /// Returns the names and exit codes of the tasks. Empty until a task has ended. The service
+    /// lists only the first task that failed (`openapi/SOURCES.md`, T).
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self.status().map_or(&[][..], |status| &status.task_statuses);
         statuses.iter().filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
@@ -62,8 +62,8 @@ impl Job {
         dir.filter(|dir| !dir.is_empty())
     }
 
-    /// Returns the path of the log of a task in OBS, such as
-    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, if the job writes one.
+    /// Returns the OBS path of the log of a task, such as
+    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`; `None` if the job has no log directory.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);

@@ -1,6 +1,6 @@
 //! Exit codes as text, with the signals of codes above 128.
 
-/// Names of the signals of Linux from 1 on, with the usual reason.
+/// Names of the Linux signals, starting with signal 1, each with its usual reason.
 const SIGNALS: [(&str, &str); 15] = [
     ("SIGHUP", ""),
     ("SIGINT", "interrupted"),
@@ -19,7 +19,7 @@ const SIGNALS: [(&str, &str); 15] = [
     ("SIGTERM", "stopped"),
 ];
 
-/// Returns a text such as `137 (128 + SIGKILL, often out of memory)`.
+/// Returns the text for an exit code, such as `137 (128 + SIGKILL, often out of memory)`.
 pub(crate) fn exit_code_text(code: i64) -> String {
     match exit_code_meaning(code) {
         Some(meaning) => format!("{code} ({meaning})"),
@@ -35,8 +35,8 @@ pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     })
 }
 
-/// Returns the signal that ended a process. Shells add 128 to its number; Python launchers pass on
-/// the last byte of the negative number (SOURCES G), of which only fatal signals count.
+/// Returns the signal of an exit code. Shells return 128 plus the number of the signal; Python
+/// launchers return the last byte of the negative number (SOURCES G), used only for fatal signals.
 pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
     const FATAL: [&str; 6] = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"];
     let number = match code {

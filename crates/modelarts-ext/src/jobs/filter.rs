@@ -6,13 +6,13 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job, timestamp::Timestamp};
 
-/// Only the vendor's Terraform provider states this limit (SOURCES T).
+/// Maximum number of values, stated only by the vendor's Terraform provider (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// Condition of a search for jobs. A search returns the jobs that meet all its conditions.
 ///
-/// A search has up to 20 conditions with up to 10 values each (the vendor's Terraform provider).
+/// Up to 20 conditions with up to 10 values each (according to the vendor's Terraform provider).
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -33,11 +33,11 @@ pub struct Filter {
     problem: Option<String>,
 }
 
-/// Key of conditions on a set of values of type `T`.
+/// Key of conditions that compare a value of type `T` with a set of values.
 #[must_use]
 pub struct SetKey<T>(FilterKey, PhantomData<T>);
 
-/// Key of conditions on a part of a text.
+/// Key of conditions on a substring of a value.
 #[must_use]
 pub struct TextKey(FilterKey);
 
@@ -81,7 +81,7 @@ impl Filter {
         SetKey(FilterKey::PoolId, PhantomData)
     }
 
-    /// Filters by the id of the job's experiment.
+    /// Filters by the id of the experiment of the job.
     pub fn training_experiment_id() -> SetKey<String> {
         SetKey(FilterKey::TrainingExperimentId, PhantomData)
     }
@@ -111,7 +111,7 @@ impl Filter {
         TimeKey(FilterKey::CreateTime)
     }
 
-    /// Creates a condition with any key. Only empty and blank values are rejected.
+    /// Creates a condition with any key. Only an empty list and blank values are rejected.
     #[must_use]
     pub fn raw(
         key: impl Into<FilterKey>,
@@ -141,7 +141,7 @@ impl Filter {
         Self { key, operator, values, range: None, problem }
     }
 
-    /// The service ignores a condition with a blank value, and returns every job.
+    /// Rejects blank values, because the service ignores such a condition and returns every job.
     fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -172,27 +172,27 @@ impl Filter {
 }
 
 impl<T: Display> SetKey<T> {
-    /// Matches jobs with any of these values.
+    /// Matches jobs whose value is any of these values.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
         Filter::with_known_key(self.0, FilterOperator::In, values.collect())
     }
 
-    /// Matches jobs with this value.
+    /// Matches jobs whose value is this value.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
         self.is_in([value])
     }
 
-    /// Matches jobs with none of these values. The operator `not` is not documented.
+    /// Matches jobs whose value is none of these values. The operator `not` is undocumented.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
         Filter::with_known_key(self.0, FilterOperator::Not, values.collect())
     }
 
-    /// Matches jobs with another value; see [`is_not_in`](Self::is_not_in).
+    /// Matches jobs whose value is not this value; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
         self.is_not_in([value])
@@ -200,13 +200,13 @@ impl<T: Display> SetKey<T> {
 }
 
 impl TextKey {
-    /// Matches jobs whose value contains this text.
+    /// Matches jobs whose value contains this string.
     #[must_use]
     pub fn like(self, text: impl Into<String>) -> Filter {
         Filter::with_known_key(self.0, FilterOperator::Like, vec![text.into()])
     }
 
-    /// Matches jobs with none of these texts; see [`SetKey::is_not_in`].
+    /// Matches jobs whose value is none of these strings; see [`SetKey::is_not_in`].
     #[must_use]
     pub fn is_not_in(self, texts: impl IntoIterator<Item = impl Into<String>>) -> Filter {
         let texts = texts.into_iter().map(Into::into);
@@ -215,12 +215,12 @@ impl TextKey {
 }
 
 impl TimeKey {
-    /// Matches times between `start` and `end`, both included.
+    /// Matches times between `start` and `end`, inclusive.
     ///
-    /// A range above 31 days, the limit of the service, is read in several searches, in the order
-    /// of the list and each job once; [`Page::total`](crate::pagination::Page::total) is `None`
-    /// then. It ends at the latest one minute from now, and has at most 3,720 days (120 searches).
-    /// To resume such a list, keep the start; the end may differ.
+    /// A range of more than 31 days, the limit of the service, is read by several searches, each
+    /// job once and in the order of the list; [`Page::total`](crate::pagination::Page::total) is
+    /// then `None`. The range ends at the latest one minute from now, and has at most 3,720 days
+    /// (120 searches). To resume such a list, keep the start; the end may differ.
     ///
     /// Several conditions on a time are combined to their common range, which must not be empty.
     #[must_use]
@@ -233,7 +233,7 @@ impl TimeKey {
         }
     }
 
-    /// Matches times from `start` on, included, to one minute from now, because clocks differ. The
+    /// Matches times from `start`, inclusive, to one minute from now, because clocks differ. The
     /// start may be more than 31 days ago; see [`between`](Self::between).
     ///
     /// ```
@@ -258,15 +258,15 @@ impl TimeKey {
 }
 
 impl Filter {
-    /// Evaluates the condition for this job, as it was last read. Returns `None` if its details
-    /// lack the field, such as the id of the user, and for other keys.
+    /// Evaluates the condition for the details of a job as they were last read. Returns `None` if
+    /// the details lack the field, such as the id of the user, and for other keys.
     ///
     /// * `like`: the text contains the value, case-sensitively.
     /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
     ///   ignoring case, all other values exactly.
     /// * `between` and `after`: both ends are included.
     ///
-    /// The emulator compares in the same way; documents state it only partly.
+    /// The emulator compares values in the same way. Documents specify the comparison only in part.
     #[must_use]
     pub fn matches(&self, job: &Job) -> Option<bool> {
         if self.operator == FilterOperator::Between {
@@ -296,7 +296,7 @@ impl Filter {
         Some((start..=end).contains(&time))
     }
 
-    /// An empty text means that the job is in no pool, or in no experiment.
+    /// Returns the value of the key, which is empty if the job is in no pool or no experiment.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

@@ -1,4 +1,4 @@
-//! `JobHandle` and `Job`: a training job by its id, and with its details from a response.
+//! `JobHandle`, a training job by its id, and `Job`, a training job with the details of a response.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -12,30 +12,30 @@ use crate::{
     transport::call::CallInfo,
 };
 
-/// Codes for the stop of a job whose phase does not permit it, or just changed.
+/// Error codes for the stop of a job whose phase does not permit a stop, or has just changed.
 const WRONG_PHASE_CODES: [&str; 2] =
     [modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE, modelarts_api::codes::JOB_STATUS_CHANGED];
 
-/// A training job by its id, from [`TrainingJobs::job`]. A [`Job`] has all its methods.
+/// Handle of a training job by its id, from [`TrainingJobs::job`]. A [`Job`] has the same methods.
 ///
-/// Methods call the service, and fail with [`Error::is_not_found`] if the job does not exist.
+/// Methods that call the service fail with [`Error::is_not_found`] if the job does not exist.
 ///
 /// [`TrainingJobs::job`]: crate::jobs::TrainingJobs::job
 #[derive(Clone)]
 pub struct JobHandle {
     client: Client,
     id: types::TrainingJobId,
-    /// The answer of the job that the handle was made from; `None` for an id.
+    /// Response of the job from which the handle was created; `None` for a handle from an id.
     answer: Option<Arc<Answer>>,
 }
 
-/// A training job with the details of one response. It dereferences to its [`JobHandle`].
+/// Training job with the details of one response. Dereferences to the [`JobHandle`] of the job.
 ///
-/// A job does not change, except by [`refresh`](Self::refresh). What a wait saw is in its result:
+/// The details change only by [`refresh`](Self::refresh). The result of a wait has its own details:
 /// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
-/// Methods that are not `async` read the stored details. A job is printed as `name (id): phase`,
-/// and serialized as its [`details`](Self::details).
+/// Methods that are not `async` read the stored details. The display form is `name (id): phase`;
+/// the serialized form is that of the [`details`](Self::details).
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
@@ -62,7 +62,7 @@ impl JobHandle {
     /// Reads the job with its details.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] if the job does not exist.
+    /// Returns an error with [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self) -> Result<Job, Error> {
         let (project, id) = self.ids();
         let response = self.client.call(|api| {
@@ -71,7 +71,7 @@ impl JobHandle {
         self.job_from_response(response.await?)
     }
 
-    /// Creates the job from a response. A response about another job is an error.
+    /// Creates the job from a response. Returns an error if the response is about another job.
     fn job_from_response(&self, response: Response<TrainingJob>) -> Result<Job, Error> {
         let response =
             response.require_match(self.client.transport(), "metadata.id", &self.id, |job| {
@@ -98,7 +98,7 @@ impl JobHandle {
         self.with_answer(Arc::default())
     }
 
-    /// Returns the client whose project the job belongs to.
+    /// Returns the client of the project that the job belongs to.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
@@ -114,11 +114,11 @@ impl JobHandle {
 
     /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
     ///
-    /// If the response is lost, the stop is sent again. If the service rejects the second one,
-    /// because the first succeeded or the job ended meanwhile, the job is returned as it is.
+    /// If the response is lost, the stop is sent again. If the service rejects the second request,
+    /// because the first succeeded or the job has ended, the job is returned as it is.
     ///
     /// # Errors
-    /// [`Error::is_conflict`] if the job has ended already.
+    /// Returns an error with [`Error::is_conflict`] if the job has already ended.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         let stopped = deadline.run(self.stop()).await;
@@ -151,16 +151,16 @@ impl JobHandle {
         job.filter(|job| job.phase() == Phase::Terminating || job.is_final()).ok_or(rejection)
     }
 
-    /// Deletes the job, its events and its logs, in any phase. Its output in OBS remains. If the
-    /// response is lost, the delete is sent again, and succeeds if the job no longer exists.
+    /// Deletes the job, its events and its logs, in any phase. The output in OBS remains. If the
+    /// response is lost, the request is repeated, and succeeds if the job no longer exists.
     ///
-    /// The service accepts the deletion, and calls still return the job until it is removed. A
-    /// [`wait`](Self::wait) for it then ends with [`Outcome::Vanished`](crate::Outcome::Vanished).
-    /// To be sure, call [`get`](Self::get) until it fails with [`Error::is_not_found`]. Tests on
-    /// the emulator await `Emulator::wait_until_gone`.
+    /// Calls return the job until the service has removed it. A [`wait`](Self::wait) for the job
+    /// then ends with [`Outcome::Vanished`](crate::Outcome::Vanished). To confirm the deletion,
+    /// call [`get`](Self::get) until it fails with [`Error::is_not_found`]. On the emulator, await
+    /// `Emulator::wait_until_gone`.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] if the job does not exist.
+    /// Returns an error with [`Error::is_not_found`] if the job does not exist.
     pub async fn delete(&self) -> Result<(), Error> {
         let (project, id) = self.ids();
         let deleted = self
@@ -193,7 +193,7 @@ impl Job {
         self.details().metadata.as_deref()
     }
 
-    /// Returns the status part of the details.
+    /// Returns the status in the details of the job, if the details have one.
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
         self.details().status.as_deref()
@@ -210,13 +210,13 @@ impl Job {
         Some(id).filter(|id| !id.is_empty())
     }
 
-    /// Returns the phase. A job without a phase counts as being created.
+    /// Returns the phase of the job. Without a phase in the details, the phase is `Creating`.
     #[must_use]
     pub fn phase(&self) -> Phase {
         phase(self.details())
     }
 
-    /// Returns the detailed phase, to whose values the service adds others.
+    /// Returns the detailed phase of the job. The service also returns undocumented values.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -263,14 +263,14 @@ impl Job {
         &self.answer.details
     }
 
-    /// Returns the facts about the call that returned the [`details`](Self::details).
+    /// Returns information about the call that returned the [`details`](Self::details).
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.answer.call
     }
 
     /// Returns the body of the response with the [`details`](Self::details). Empty for jobs of a
-    /// list; use [`Page::raw`](crate::pagination::Page::raw) for those.
+    /// list; use [`Page::raw`](crate::pagination::Page::raw) instead.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call().body
@@ -288,7 +288,7 @@ impl Job {
     /// Reads the job again, with one call.
     ///
     /// # Errors
-    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Returns the errors of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         *self = self.handle.get().await?;
         Ok(())
@@ -355,7 +355,7 @@ fn phase(details: &TrainingJob) -> Phase {
     status.and_then(|status| status.phase.clone()).map_or(Phase::Creating, Phase::canonical)
 }
 
-/// A final phase has an outcome in the waiter `TrainingJobEnded` of the description.
+/// Returns `true` if the phase has an outcome in the waiter `TrainingJobEnded` of the description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }

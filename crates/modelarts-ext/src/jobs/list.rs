@@ -25,7 +25,7 @@ use crate::{
 const MAX_FILTERS: usize = 20;
 const MAX_TAGS: usize = 10;
 
-/// Limits the requests for a start that is far in the past by mistake.
+/// Maximum number of searches for a time range, in case its start is far in the past by mistake.
 const MAX_SEARCHES: u32 = 120;
 
 const MAX_NAME: usize = 64;
@@ -33,7 +33,7 @@ const MAX_NAME: usize = 64;
 /// Search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
 pub type ListJobs = List<Job, JobQuery>;
 
-/// Conditions of a search for jobs. Set by the methods of [`ListJobs`].
+/// Conditions of a search for jobs, set by the methods of [`ListJobs`].
 #[derive(Clone, Debug)]
 pub struct JobQuery {
     client: Client,
@@ -46,8 +46,8 @@ pub struct JobQuery {
 }
 
 impl TrainingJobs {
-    /// Searches for jobs; without a filter, lists all of them, newest first. Offsets count pages;
-    /// older releases of the service count records (`openapi/SOURCES.md`, D-57).
+    /// Searches for jobs. Without a filter, lists all jobs, newest first. Offsets count pages; in
+    /// older releases of the service, they count records (`openapi/SOURCES.md`, D-57).
     pub fn list(&self) -> ListJobs {
         List::new(Box::new(JobQuery {
             client: self.client().clone(),
@@ -60,13 +60,13 @@ impl TrainingJobs {
         }))
     }
 
-    /// Reads the job with exactly this name, by a search and a read.
+    /// Returns the job with exactly this name, by a search and a call for the details.
     ///
     /// The service searches workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a
-    /// project without others. [`ListJobs::get_by_name`] searches another workspace.
+    /// project without other workspaces. [`ListJobs::get_by_name`] searches another workspace.
     ///
     /// # Errors
-    /// Those of [`ListJobs::get_by_name`].
+    /// Returns the errors of [`ListJobs::get_by_name`].
     pub async fn get_by_name(&self, name: impl AsRef<str>) -> Result<Job, Error> {
         self.list().get_by_name(name).await
     }
@@ -79,13 +79,13 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs of this workspace. Default `0` (`openapi/SOURCES.md`, D-109).
+    /// Limits the list to jobs of this workspace. Default: `0` (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
     }
 
-    /// Reads the job of this search with exactly this name, such as one of another workspace.
+    /// Returns the job of this search with exactly this name, such as a job of another workspace.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -95,8 +95,8 @@ impl ListJobs {
     /// ```
     ///
     /// # Errors
-    /// [`Error::is_not_found`] if no job has the name. An invalid name (nothing is sent then).
-    /// Several jobs with the name; the error lists their ids, newest first.
+    /// Returns an error with [`Error::is_not_found`] if no job has the name. Returns an error for
+    /// an invalid name, without a request, or for several jobs, with their ids, newest first.
     pub async fn get_by_name(self, name: impl AsRef<str>) -> Result<Job, Error> {
         let name = name.as_ref();
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -110,7 +110,7 @@ impl ListJobs {
             Some(id) => format!("in workspace {id} "),
             None => String::new(),
         };
-        // The search also returns jobs whose names contain this one.
+        // The search also returns jobs whose names contain the searched name.
         let jobs = self.filter(Filter::name().like(name)).stream();
         let jobs = jobs.try_filter(|job| future::ready(job.name() == name));
         let jobs: Vec<Job> = jobs.try_collect().await?;
@@ -142,10 +142,10 @@ impl ListJobs {
         }
     }
 
-    /// Lists only jobs that have this tag with one of these values, or with any if there are none.
-    /// Up to 10 tags with up to 10 values each.
+    /// Limits the list to jobs that have this tag with one of the values, or with any value if
+    /// `values` is empty. Up to 10 tags with up to 10 values each.
     ///
-    /// The service then searches only the last 31 days, or the range of [`Filter::create_time`].
+    /// With tags, the service searches the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(
         mut self,
         key: impl Into<String>,
@@ -156,14 +156,14 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs on one of up to 10 hosts, in a time range like [`tag`](Self::tag).
+    /// Limits the list to jobs on up to 10 hosts, in the same time range as [`tag`](Self::tag).
     pub fn host_ips(mut self, addresses: impl IntoIterator<Item = impl Into<IpAddr>>) -> Self {
         let addresses = addresses.into_iter().map(Into::into);
         self.query.host_ips.extend(addresses);
         self
     }
 
-    /// Sets the sort field. Default: the creation time, the only documented one.
+    /// Sets the sort field. Default: the creation time, the only documented field.
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.query.sort_by = field.into();
         self
@@ -199,7 +199,7 @@ impl JobQuery {
     /// Returns the searches for a range: one for every 31 days, in the order of the list.
     fn cut(&self, start: Timestamp, mut end: Timestamp) -> Result<Vec<Search<Job>>, Error> {
         if end.duration_since(start) > MAX_SPAN {
-            // The service has no jobs that are newer than its clock.
+            // The service has no jobs that are newer than the clock of the service.
             let now = self.client.clock().now();
             let now = Timestamp::from(self.client.transport().service_time(now));
             end = end.min(start.max(now + MAX_CLOCK_SKEW));
@@ -237,7 +237,7 @@ impl JobQuery {
             Search {
                 name: from.to_string(),
                 source: Arc::new(self.within(from, to)),
-                // Both ends of a condition are included.
+                // Conditions include both ends, so a job at a border is in two searches.
                 includes: Box::new(move |job: &Job| {
                     job.created_at().is_none_or(|time| {
                         (index == 0 || time >= from) && (index == last || time < to)

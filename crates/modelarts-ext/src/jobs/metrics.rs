@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time series of a metric of a task, such as `cpuUsage`, in percent.
 ///
-/// The service returns a value for each minute since the start, and -1 for missing ones.
+/// The service returns one value per minute since the start of the job, or -1 for a missing value.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,7 +44,7 @@ struct Point {
 }
 
 impl MetricSeries {
-    /// Creates a series from values of the service, the first of them at `start`.
+    /// Creates a series from values of the service, one per minute; the first value is at `start`.
     pub fn new(
         metric: impl Into<String>,
         start: impl Into<Timestamp>,
@@ -66,7 +66,7 @@ impl MetricSeries {
         &self.metric
     }
 
-    /// Returns the values with their times; `None` is a gap.
+    /// Returns the values with their times; the value of a gap is `None`.
     pub fn points(&self) -> impl DoubleEndedIterator<Item = (Timestamp, Option<f64>)> {
         self.points.iter().map(|point| (point.time, point.value))
     }
@@ -76,7 +76,7 @@ impl MetricSeries {
         self.points().filter_map(|(time, value)| Some((time, value?)))
     }
 
-    /// Returns the newest value, with its time.
+    /// Returns the newest value with its time.
     #[must_use]
     pub fn last(&self) -> Option<(Timestamp, f64)> {
         self.values().next_back()
@@ -96,7 +96,7 @@ impl MetricSeries {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Returns `true` if the series has no values, as for a device that the machine does not have.
+    /// Returns `true` if the series has no values, such as for a device that the machine lacks.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.values().next().is_none()
@@ -104,17 +104,17 @@ impl MetricSeries {
 }
 
 impl JobHandle {
-    /// Reads the usage of a task's machine, such as `worker-0`, in percent for each minute.
+    /// Reads the usage of the machine of a task, such as `worker-0`, in percent for each minute.
     ///
     /// The response has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
-    /// source states which days it returns for a longer job, so times are unreliable then.
+    /// source states which days are returned for a longer job, so the times are then unreliable.
     ///
-    /// Makes one call, and another one for the start of the job if the job had not
+    /// Makes one call, and another call for the start of the job if the job had not
     /// [started](crate::jobs::Job::started_at) when it was last read; both within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if there are no values yet.
+    /// Returns an error with [`Error::is_not_ready`] if there are no values yet.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());

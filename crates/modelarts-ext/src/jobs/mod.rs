@@ -1,8 +1,8 @@
 //! Training jobs: handles, details, search and metrics.
 //!
 //! [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), creates and
-//! finds jobs. A [`Job`] has accessors for common values of the response it was read from, and
-//! [`Job::details`] has all. A [refresh](Job::refresh) reads them again, and a
+//! finds jobs. A [`Job`] has accessors for common values of the response from which it was read,
+//! and [`Job::details`] returns all values. A [refresh](Job::refresh) reads the values again, and a
 //! [wait](JobHandle::wait) returns the job as it ended.
 //!
 //! ```
@@ -42,7 +42,7 @@
 //!
 //! [`JobHandle::terminate`] requests that a job stops. A [`wait`](JobHandle::wait) returns when the
 //! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
-//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call; on Open Telekom Cloud, one.
+//! [`TrainingJobs::delete_many`] deletes up to 100 jobs per call, or one on Open Telekom Cloud.
 
 // `Job` and `TrainingJobs` are plain handles, to which each module adds the methods of a feature.
 // Modules that repeat requests use `polling`.

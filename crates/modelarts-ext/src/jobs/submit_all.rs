@@ -26,11 +26,11 @@ use crate::{
     },
 };
 
-/// Submission of several jobs, and the wait for their ends. Awaiting it returns all results in the
-/// order of the jobs; [`stream`](Self::stream) returns each result when it is known.
+/// Submission of several jobs, and the wait for their ends. Awaiting the value returns all results
+/// in the order of the jobs; [`stream`](Self::stream) returns each result when it is known.
 ///
 /// Jobs are submitted one after another while fewer than [`at_most`](Self::at_most) are unfinished.
-/// Their ends are detected like those of [`WaitAll`](crate::jobs::wait::WaitAll).
+/// The ends of jobs are detected as by [`WaitAll`](crate::jobs::wait::WaitAll).
 ///
 /// # Errors
 /// Each job has its own result, so the error of one job does not end the others:
@@ -58,7 +58,7 @@ pub struct SubmitAll {
 type IndexedResult = (usize, Result<Waited, Error>);
 
 impl TrainingJobs {
-    /// Submits jobs, a few at a time, and waits for their ends.
+    /// Submits several jobs, a few at a time, and waits for the ends of the jobs.
     ///
     /// Each job looks up its algorithm and its flavor before it is created. To save these calls for
     /// clones of one job, call [`look_up`](CreateJob::look_up) before the job is cloned.
@@ -101,37 +101,37 @@ impl TrainingJobs {
 }
 
 impl SubmitAll {
-    /// Sets the maximum number of unfinished jobs. Default 10, which one request can search for.
+    /// Sets the maximum number of unfinished jobs. Default: 10, the maximum for a search by ids.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
         self
     }
 
-    /// Sets the time limit of all jobs together. Unfinished jobs get
-    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), others a timeout error. Default: none.
+    /// Sets the time limit of all jobs together. Default: none. Unfinished jobs get
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), unsubmitted jobs a timeout error.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
     /// Sets the pause between two rounds of the wait, like
-    /// [`WaitAll::interval`](crate::jobs::wait::WaitAll::interval). A test sets shorter pauses, and
-    /// a higher [`rate_limit`](Self::rate_limit).
+    /// [`WaitAll::interval`](crate::jobs::wait::WaitAll::interval). Tests can set shorter pauses,
+    /// and a higher [`rate_limit`](Self::rate_limit).
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Sets the [rate limit](crate::jobs::wait::WaitAll::rate_limit) of the wait, in requests a
-    /// second. Submissions are not limited. Default 1.
+    /// Sets the [rate limit](crate::jobs::wait::WaitAll::rate_limit) of the wait, in requests per
+    /// second. Submissions are not limited. Default: 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Returns a stream of the indices of the jobs with their results, as they become known.
+    /// Returns a stream of the results with the indexes of the jobs, as the results become known.
     ///
-    /// Jobs are submitted only while the stream is polled. If it is dropped, they continue.
+    /// Jobs are submitted only while the stream is polled. Jobs continue if the stream is dropped.
     #[must_use]
     pub fn stream(self) -> BoxStream<'static, (usize, Result<Waited, Error>)> {
         let limit = match self.at_most {
@@ -218,7 +218,7 @@ impl SubmitAllState {
             if let Some((index, error)) = self.errors.pop_front() {
                 return Some((index, Err(error)));
             }
-            // A program may stop at a result, so results are returned before further submissions.
+            // A caller may stop after a result, so results are returned before further submissions.
             if let Some(waited) = self.wait.next_result().await {
                 if let Some(index) = self.submitted.remove(waited.job().id()) {
                     return Some((index, Ok(waited)));

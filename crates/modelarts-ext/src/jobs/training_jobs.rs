@@ -1,4 +1,4 @@
-//! `TrainingJobs`: the training jobs of a project; `JobRef`: a job as an argument; changes of jobs.
+//! `TrainingJobs`: jobs of a project; `JobRef`: a job as an argument; and changes of jobs.
 
 use modelarts_api::types;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Client {
-    /// Returns the handle of the project's training jobs.
+    /// Returns the handle of the training jobs of the project.
     #[must_use]
     pub fn training_jobs(&self) -> TrainingJobs {
         TrainingJobs { client: self.clone() }
@@ -37,7 +37,7 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id. The service is not asked whether the job exists.
+    /// Returns an error for an invalid id. The existence of the job is not checked.
     pub fn job(&self, id: impl AsRef<str>) -> Result<JobHandle, Error> {
         let id = id.as_ref();
         let id = id.parse().map_err(|_| {
@@ -49,10 +49,10 @@ impl TrainingJobs {
         Ok(JobHandle::new(self.client.clone(), id))
     }
 
-    /// Reads a job with its details.
+    /// Returns a job with its details.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] if the job does not exist.
+    /// Returns an error with [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
         self.job(id)?.get().await
     }
@@ -66,7 +66,7 @@ impl TrainingJobs {
 #[derive(Clone, Debug)]
 pub struct JobRef {
     pub(super) id: String,
-    /// `None` if the reference is an id.
+    /// Handle of the job; `None` if the reference is an id.
     pub(super) handle: Option<JobHandle>,
 }
 
@@ -109,19 +109,19 @@ impl From<Job> for JobRef {
 const BATCH_SIZE: usize = 100;
 
 impl JobHandle {
-    /// Sets the description, up to 256 characters; an empty one removes it.
+    /// Sets the description of the job (up to 256 characters), or removes it if `text` is empty.
     ///
     /// # Errors
-    /// A description that is too long (nothing is sent then); a rejection by the service.
+    /// Returns an error for a longer description, without a request, or for a rejection.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
         self.send_change(json!({"description": text.into()})).await
     }
 
-    /// Sets the priority, 1 to 3, of a pending job in a dedicated pool (Huawei Cloud). 0 is an
-    /// error here, but a warning for new jobs (`openapi/SOURCES.md`, D-68).
+    /// Sets the priority, 1 to 3, of a pending job in a dedicated pool (Huawei Cloud). A priority
+    /// of 0 is an error, but only a warning for new jobs (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
-    /// Another priority (nothing is sent then); a rejection by the service.
+    /// Returns an error for another priority, without a request, or for a rejection.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
         self.send_change(json!({"spec": policy})).await
@@ -147,7 +147,7 @@ impl JobHandle {
 
 impl TrainingJobs {
     /// Deletes jobs of one workspace, up to 100 with each call. Open Telekom Cloud has no such
-    /// operation (`openapi/SOURCES.md`, S, W), so each job takes a call there.
+    /// operation (`openapi/SOURCES.md`, S, W), so each job is deleted with a separate call.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -161,7 +161,7 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id (nothing is sent). A rejection, after which later jobs are not deleted.
+    /// Returns an error for an invalid id (nothing is sent), or a rejection (later jobs remain).
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,

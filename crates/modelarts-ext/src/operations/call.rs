@@ -1,4 +1,4 @@
-//! Call of an operation by its name, and its request from validated parameters.
+//! Call of an operation by name, and creation of the request from validated parameters.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::{
     validation::limits,
 };
 
-/// A call of an operation by its name, with values for its parameters.
+/// Call of an operation by name, with values for the parameters.
 ///
 /// [`OPERATIONS`](modelarts_api::OPERATIONS) and [`PARAMETERS`](modelarts_api::PARAMETERS) list the
-/// names. The call is signed and retried like every other one.
+/// names. The client signs and retries the call like any other call.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -51,36 +51,36 @@ impl OperationCall {
         Self { client, operation, values: BTreeMap::new(), body: None }
     }
 
-    /// Sets a path, query or header parameter. The project id defaults to that of the client.
+    /// Sets a path, query or header parameter. Default of `project_id`: the project of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self
     }
 
-    /// Sets the JSON body.
+    /// Sets the JSON body of the request.
     pub fn body(mut self, body: impl Into<Value>) -> Self {
         self.body = Some(body.into());
         self
     }
 
-    /// Returns the operation, as in the description.
+    /// Returns the row of the operation in the table of operations.
     #[must_use]
     pub fn operation(&self) -> &'static Operation {
         self.operation
     }
 
-    /// Sends the call, which is repeated if the effect of the operation allows it. The result is
-    /// null for a response without a body, with `null` (SOURCES D-31) or with an empty string.
+    /// Sends the call, and retries it if the effect of the operation allows retries. Returns `null`
+    /// for a response without a body, with `null` (SOURCES D-31), or with an empty string.
     ///
     /// # Errors
-    /// Returns an error without sending a request if a parameter is unknown to the operation,
-    /// missing or malformed; otherwise the errors of [`Client::call`].
+    /// Returns an error without sending a request if a parameter is unknown, missing or invalid.
+    /// Otherwise, returns the errors of [`Client::call`].
     pub async fn send(self) -> Result<Response<Value>, Error> {
         let request = self.request()?;
         let operation = self.operation;
         let call = async |api: &modelarts_api::Client| {
             let response = modelarts_api::send(api, request, operation).await?;
-            // As in `Client::call`, 204 in response to a read means that the result is not ready.
+            // As in `Client::call`, status 204 for a read means that the result is not ready.
             let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
             let has_value = !matches!(response.body.trim_ascii(), b"" | b"null" | b"\"\"");
             match !has_value && is_ready {
@@ -95,7 +95,7 @@ impl OperationCall {
 const PROJECT: &str = "project_id";
 
 impl OperationCall {
-    /// Builds the request that [`send`](Self::send) would send, without its signature, for display.
+    /// Creates the request that [`send`](Self::send) would send, without credentials, for display.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -107,7 +107,7 @@ impl OperationCall {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a parameter is unknown to the operation, missing or malformed.
+    /// Returns an error if a parameter is unknown, missing or invalid.
     pub fn request(&self) -> Result<Request, Error> {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
@@ -179,7 +179,7 @@ impl OperationCall {
         Ok(())
     }
 
-    /// Checks the type, and the structure of the path. The service validates other limits.
+    /// Checks the type of a value, and the limits of a path parameter.
     fn check(&self, parameter: &Parameter, value: &str) -> Result<(), Error> {
         let name = parameter.name;
         let fits = match parameter.shape {

@@ -1,9 +1,9 @@
 //! Calls of operations by name, for all operations of the description.
 //!
-//! For programs that receive the name of an operation as a string, such as command-line tools, or
-//! need the JSON of the service. Parameters and body are validated against the description.
+//! This module is for programs that receive the name of an operation as a string, such as
+//! command-line tools, or that need the JSON of the service. Parameters and body are validated.
 //!
-//! [`Client::call`] sends a generated call, whose request and response have Rust types.
+//! For requests and responses with Rust types, use [`Client::call`].
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -19,8 +19,8 @@
 //! # Ok(()) }) }
 //! ```
 
-// `call` validates parameters and body against the tables of the description.
-// The code names no operation, so a new one requires no change here.
+// `call` validates parameters and body with the generated tables. The code contains no name of an
+// operation, so a new operation requires no change.
 
 mod call;
 #[cfg(test)]
@@ -45,7 +45,7 @@ impl Client {
     /// Creates a call of the operation with this name, such as `ListTrainingJobEvents`.
     ///
     /// # Errors
-    /// Returns an error for a name that is not in the description.
+    /// Returns an error if the description contains no operation with this name.
     pub fn operation(&self, name: &str) -> Result<OperationCall, Error> {
         let known = || modelarts_api::OPERATIONS.iter();
         let Some(operation) = known().find(|operation| operation.id == name) else {
@@ -60,11 +60,11 @@ impl Client {
 }
 
 impl OperationCall {
-    /// Returns a list that calls the operation for each page. A row without an `id` or
-    /// `metadata.id` is identified by its content, and may be returned twice if it changes.
+    /// Returns a list that calls the operation for each page. A row without an `id` and
+    /// `metadata.id` is identified by its content, and may occur twice if the content changes.
     ///
     /// # Errors
-    /// The errors of [`send`](Self::send), and an operation that returns no list with offsets.
+    /// Returns the errors of [`send`](Self::send), or an error if the list has no offset.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

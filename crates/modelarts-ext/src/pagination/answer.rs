@@ -5,21 +5,21 @@ use crate::{
     pagination::{source::RowCounts, window::Window},
 };
 
-/// The response to the request of a window.
+/// Response to the request of a window.
 pub(super) struct Answer {
-    /// The window, with the limit that the service applied.
+    /// Window, with the limit that the service applied.
     pub(super) window: Window,
-    /// The number of the first row after the requested window.
+    /// Number of the first row after the requested window.
     pub(super) requested_end: u64,
     /// `true` for the first page of a list that was not read before.
     pub(super) is_first_page: bool,
-    /// The keys of the rows, and their hashes.
+    /// Keys of the rows, and the hashes of the keys.
     pub(super) keys: Vec<String>,
     pub(super) hashes: Vec<u64>,
-    /// The number of rows that could not be decoded.
+    /// Number of rows that could not be decoded.
     pub(super) skipped: usize,
     pub(super) counts: RowCounts,
-    /// The stated total, which may include rows that the conditions exclude.
+    /// Total that the service states, which may include rows that the conditions exclude.
     pub(super) total: Option<u64>,
     /// `true` if the service states that it applied the requested limit.
     pub(super) has_limit: bool,
@@ -28,7 +28,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the number of rows, with those that could not be decoded.
+    /// Returns the number of rows, including rows that could not be decoded.
     pub(super) fn rows(&self) -> u64 {
         (self.keys.len() + self.skipped) as u64
     }
@@ -43,39 +43,39 @@ impl Answer {
         self.rows() < u64::from(self.window.limit)
     }
 
-    /// Returns `true` if the page is short and the service counts no further row.
+    /// Returns `true` if the page is short and the service states no rows after this page.
     pub(super) fn is_last(&self) -> bool {
         self.is_short() && self.counts.most == Some(self.end())
     }
 
-    /// Returns `true` if the page is short although the list may continue: the service gives
-    /// shorter pages than requested, or it states a wrong count.
+    /// Returns `true` if the page is short although the list may continue: the service returns
+    /// shorter pages than requested, or states a wrong count.
     pub(super) fn is_capped(&self, unit: OffsetUnit) -> bool {
         let is_possible = self.counts.most.is_some() || unit == OffsetUnit::Pages;
         let is_possible = is_possible && !self.has_limit;
         is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single
     }
 
-    /// Returns `true` if the page is as long as the service gives pages.
+    /// Returns `true` if the page has the maximum number of rows that the service returns.
     pub(super) fn is_full(&self, unit: OffsetUnit) -> bool {
         !self.is_short() || self.is_first_page && self.is_capped(unit)
     }
 
-    /// Returns `true` if the service counts rows after this page.
+    /// Returns `true` if the service states that rows follow this page.
     pub(super) fn has_more(&self) -> bool {
         self.counts.most.is_some_and(|most| most > self.end())
     }
 }
 
-/// The numbers of rows of the list that the responses of a pass state.
+/// Numbers of rows of the list, as the responses of a pass state them.
 #[derive(Default)]
 pub(super) struct PassCounts {
-    /// `true` if the number has changed, or if a response lacks it.
+    /// `true` if the number has changed, or if a response lacks the number.
     pub(super) is_unsteady: bool,
-    /// The last number, and the lowest one.
+    /// Last stated number, and the lowest stated number.
     pub(super) last: Option<u64>,
     pub(super) least: Option<u64>,
-    /// The largest number of rows that the last response allows for.
+    /// Largest number of rows that the last response permits.
     pub(super) most: Option<u64>,
 }
 
@@ -91,18 +91,18 @@ impl PassCounts {
     }
 }
 
-/// The values that bound the number of requests.
+/// Values that bound the number of requests for a list.
 #[derive(Default)]
 pub(super) struct Budget {
     pub(super) requests: u64,
-    /// The number of rows on the largest page.
+    /// Number of rows on the largest page.
     pub(super) largest_page: u64,
-    /// The number of rows before the end of the farthest window of a search.
+    /// Number of rows before the end of the farthest window of a search.
     pub(super) farthest: u64,
 }
 
 impl Budget {
-    /// Returns `true` if another request is allowed after this number of rows.
+    /// Returns `true` if another request is allowed when this number of rows was read.
     pub(super) fn allows_request(&self, rows: u64, size: u32) -> bool {
         let rows = rows.max(self.farthest);
         let page = self.largest_page.clamp(1, u64::from(size));
@@ -110,6 +110,6 @@ impl Budget {
     }
 }
 
-/// The number of requests that a list may take for each page of its rows, and in addition.
+/// Maximum number of requests for each page of rows, and of additional requests for the list.
 const REQUESTS_PER_PAGE: u64 = 3;
 const MORE_REQUESTS: u64 = 8;

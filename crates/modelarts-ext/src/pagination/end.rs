@@ -1,4 +1,4 @@
-//! End of a list: determines whether it is complete, must be read a second time, or ends with an
+//! End of a list: determines if the list is complete, must be read a second time, or ends with an
 //! error.
 
 use std::fmt::Display;
@@ -14,24 +14,24 @@ use crate::{
 };
 
 impl Reader {
-    /// Returns the number of rows returned, including those before a resumed position.
+    /// Returns the number of returned rows, including rows before a resumed position.
     fn returned(&self, pass: &Pass) -> u64 {
         self.unknown_before + self.history.returned + pass.unreadable
     }
 
-    /// Returns `true` if another request is allowed.
+    /// Returns `true` if the number of requests so far allows another request.
     pub(super) fn is_affordable(&self, pass: &Pass) -> bool {
         let rows = self.returned(pass);
         self.budget.allows_request(rows, self.options.size)
     }
 
-    /// Returns `true` if the pass has read as many rows as the service has counted all the time.
+    /// Returns `true` if the pass has read the number of rows that all of its responses state.
     pub(super) fn is_confirmed(&self, pass: &Pass) -> bool {
         let seen = self.history.seen + pass.unreadable;
         !pass.counts.is_unsteady && pass.counts.last.is_some_and(|all| seen >= all)
     }
 
-    /// Ends a pass. The list has then ended, or is read a second time if rows may be missing.
+    /// Ends a pass. The list then ends, or is read a second time if rows may be missing.
     pub(super) fn end(&mut self, pass: Pass) -> State {
         let missing = self.missing(&pass);
         let is_complete = missing.is_none() && pass.doubt == Doubt::None;
@@ -50,7 +50,7 @@ impl Reader {
         State::Pass(second)
     }
 
-    /// Returns the numbers of rows that were read and stated, if the former is lower.
+    /// Returns the number of rows read and the number stated, if fewer rows were read.
     fn missing(&self, pass: &Pass) -> Option<(u64, u64)> {
         let last = pass.counts.last.map(|last| (pass.read, last));
         // Rows inserted before the rows already read are not required, so the lowest count applies.
@@ -59,7 +59,7 @@ impl Reader {
         last.into_iter().chain(least).find(|(read, all)| read < all)
     }
 
-    /// Ends a list that takes too many requests.
+    /// Ends a list that takes too many requests, with the result of a first pass or an error.
     pub(super) fn too_many_requests(&self, pass: Pass) -> Result<Option<Window>, Error> {
         if let Some((_, error)) = pass.first_end {
             return error.map_or(Ok(None), Err);
@@ -73,7 +73,7 @@ impl Reader {
         Err(self.error(&pass, text))
     }
 
-    /// Returns the error of a page that is longer than requested.
+    /// Returns the error for a page that is longer than requested.
     pub(super) fn too_long(&self, pass: &Pass, window: &Window, rows: u64) -> Error {
         let text = format_args!(
             "the service answered {rows} rows where at most {} were asked for (offset {}), and a \
@@ -108,7 +108,7 @@ impl Reader {
         Error::new(ErrorKind::Unexpected, text).with_position(self.position(pass))
     }
 
-    /// Returns the position after the rows that were read, in the first pass.
+    /// Returns the position after the rows that were read in the first pass.
     pub(super) fn position(&self, pass: &Pass) -> Position {
         if let Some((position, _)) = &pass.first_end {
             return position.clone();

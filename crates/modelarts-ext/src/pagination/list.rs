@@ -18,11 +18,11 @@ use crate::{
 
 /// Default page size of lists without a documented maximum.
 const DEFAULT_LIMIT: u32 = 50;
-/// Maximum page size of lists without a documented one: the largest of any list.
+/// Maximum page size of lists without a documented maximum: the largest maximum of all lists.
 const LARGEST_LIMIT: u32 = 1000;
 
-/// A list of the service. Rows are requested as they are read: see [`stream`](Self::stream),
-/// [`pages`](Self::pages), [`collect`](Self::collect).
+/// List of the service. Rows are requested as they are read, by [`stream`](Self::stream),
+/// [`pages`](Self::pages) or [`collect`](Self::collect).
 ///
 /// `Q` is the query of a list with conditions, such as [`JobQuery`](crate::jobs::JobQuery). The
 /// conditions are checked before the first request, and the stream returns an error for an invalid
@@ -49,7 +49,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
-    /// Sets the number of pages that are requested concurrently after the first page. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first page. Default: 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
@@ -62,13 +62,13 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
-    /// Continues after the page with this position, which must be from the same list.
+    /// Continues after the page with this position. The position must be of the same list.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// Allows the list to end before all rows, for callers that read it periodically.
+    /// Allows the list to end before all rows, for callers that read the list periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
@@ -91,11 +91,11 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self.checked_pages().unwrap_or_else(page::error_stream)
     }
 
-    /// Reads the page with this number, counted from 0, with one request; for programs that show
-    /// one page at a time. A page behind the end of the list has no rows.
+    /// Reads the page with this number, counted from 0, with one request, for programs that show
+    /// one page at a time. A page beyond the end of the list has no rows.
     ///
-    /// Rows move to other pages when the list changes, so use [`pages`](Self::pages) to read all of
-    /// them.
+    /// Rows move to other pages when the list changes, so use [`pages`](Self::pages) to read all
+    /// rows.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -112,10 +112,10 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// ```
     ///
     /// # Errors
-    /// Invalid conditions; a list that consists of several searches, such as that of a
-    /// [range](crate::jobs::TimeKey::between) of more than 31 days; a list for which sources
-    /// disagree on the unit of offsets, unless [`offset_is`](Self::offset_is) sets it (nothing is
-    /// sent then). A rejection by the service.
+    /// Returns an error without a request for invalid conditions, a list that consists of several
+    /// searches, such as a [range](crate::jobs::TimeKey::between) of more than 31 days, or a unit
+    /// of offsets that sources disagree on and [`offset_is`](Self::offset_is) does not set. Returns
+    /// an error if the service rejects the request.
     pub async fn page(self, number: u64) -> Result<Page<T>, Error> {
         let pagination = self.check()?;
         match self.query.searches()?.as_deref() {
@@ -152,7 +152,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         Ok(pager::pages(source, pagination, self.options))
     }
 
-    /// Checks the options and the query.
+    /// Checks the options and the query, and returns the pagination of the operation.
     pub(crate) fn check(&self) -> Result<Pagination, Error> {
         let operation = self.query.info().operation;
         let pagination = pagination_of(operation)?;

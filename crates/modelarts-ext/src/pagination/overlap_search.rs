@@ -1,24 +1,24 @@
 //! Search for known rows in a list that has shifted.
 
-/// The maximum number of consecutive searches without a new row in between.
+/// Maximum number of consecutive searches without a new row in between.
 pub(super) const MAX_SEARCHES: u32 = 2;
 
-/// Search for the last rows that were read. It begins at the expected position and alternates
-/// between both directions, at growing distance.
+/// Search for the last rows that were read. The search begins at the expected position and
+/// alternates between both directions, at growing distance.
 #[derive(Clone, Copy, Debug)]
+/// Row that the next window includes.
 pub(super) struct OverlapSearch {
-    /// The row that the next window includes.
     pub(super) row: u64,
     /// First and last row that were searched; `None` if no rows remain in that direction.
     before: Option<u64>,
     behind: Option<u64>,
     backwards: bool,
-    /// `true` if a window had a row that equals one that was read.
+    /// `true` if a window had a row that equals a row that was read.
     pub(super) has_equal_rows: bool,
 }
 
+/// Creates a search. `both` is `false` if all earlier rows are known: going backwards suffices.
 impl OverlapSearch {
-    /// `both` is `false` if all earlier rows are known, so that going backwards suffices.
     pub(super) fn new(row: u64, both: bool) -> Self {
         Self {
             row,
@@ -30,7 +30,7 @@ impl OverlapSearch {
     }
 
     /// Returns the next step, `step` rows farther, after a window from row `start` on without a
-    /// known row, which `more` rows follow; `None` when the whole list has been searched.
+    /// known row. `more`: rows follow that window. `None` when the whole list has been searched.
     pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         self.before = self.before.filter(|_| start > 0);

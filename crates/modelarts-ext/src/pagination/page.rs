@@ -6,40 +6,39 @@ use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 
 use crate::{error::Error, list_position::Position, transport::call::CallInfo};
 
-/// A stream of results. It is `Unpin`, so callers need not pin it before they poll it.
+/// Stream of results. The stream is `Unpin`, so callers need not pin it before they poll it.
 pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 
-/// One page of a list.
+/// Page of a list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The rows of the page, excluding rows that an earlier page returned.
+    /// Rows of the page, excluding rows that an earlier page returned.
     pub items: Vec<T>,
-    /// The total number of rows of the list, as stated by the service. It may include rows that the
-    /// filter excludes. `None` for a list that consists of several searches, such as that of a
-    /// [long range](crate::jobs::TimeKey::between) of times, because each search states a number of
-    /// its own.
+    /// Total number of rows of the list, as stated by the service. The total may include rows that
+    /// the filter excludes. `None` for a list that consists of several searches, such as a [long
+    /// range](crate::jobs::TimeKey::between) of times, because each search has its own total.
     pub total: Option<u64>,
-    /// The number of rows of the list that meet its conditions; `None` if it is not certain, such
-    /// as for a service that states the number of rows on the page instead.
+    /// Number of rows of the list that meet the conditions; `None` if the number is not certain,
+    /// such as for a service that states the number of rows on the page instead.
     pub matching: Option<u64>,
-    /// The number of rows that could not be decoded and are missing from `items`. Pages overlap and
+    /// Number of rows that could not be decoded and are missing from `items`. Pages overlap and
     /// such rows cannot be recognised, so the same row may be counted on two pages.
     pub skipped: usize,
-    /// The position after this page, from which the list can be resumed later.
+    /// Position after this page, from which the list can be resumed later.
     pub position: Position,
     pub(crate) call: Arc<CallInfo>,
 }
 
 impl<T> Page<T> {
-    /// Returns the facts about the call: request id, number of attempts, duration.
+    /// Returns information about the call: request id, number of attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
     }
 
-    /// Returns the body of the response as received. It includes rows of earlier pages and rows
-    /// that could not be decoded.
+    /// Returns the body of the response as received. The body includes rows of earlier pages and
+    /// rows that could not be decoded.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call.body

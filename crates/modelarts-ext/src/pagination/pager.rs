@@ -41,11 +41,11 @@ pub(super) fn pages<S: Source + ?Sized>(
     pages.boxed()
 }
 
-/// The sender of the requests of a list.
+/// Sender of the requests of a list.
 struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
     reader: Reader,
-    /// The requests in flight, in the order of their windows.
+    /// Requests in flight, in the order of their windows.
     pending: FuturesOrdered<BoxFuture<'static, FetchedPage<S::Item>>>,
 }
 
@@ -126,7 +126,7 @@ pub(super) async fn page<S: Source + ?Sized>(
     };
     let page = source.fetch(offset.cast_signed(), options.size).await?;
     let rows = (page.items.len() + page.skipped) as u64;
-    // A page that is not full is the last one, unless it begins behind the end.
+    // A page that is not full is the last page, unless the page begins beyond the end of the list.
     let is_last = rows < size && (rows > 0 || number == 0);
     let read = start + rows;
     let stated = RowCounts::new(&page.counts, rows, read, false, info.filtered).required;

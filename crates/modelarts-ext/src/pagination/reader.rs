@@ -1,5 +1,5 @@
-//! Reader: the states of a list while it is read. It chooses the windows to request, and determines
-//! which rows of a response are returned.
+//! Reader: the states of a list while it is read. The reader chooses the windows to request, and
+//! determines which rows of a response are returned.
 
 use std::mem;
 
@@ -19,18 +19,18 @@ use crate::{
     },
 };
 
-/// The number of overlapping rows. For rows with an id, one known row is sufficient; three allow
-/// for the removal of the last rows. Rows without an id are distinguished by their neighbours.
+/// Number of overlapping rows. For rows with an id, one known row is sufficient; three allow for
+/// the removal of the last rows. Rows without an id are distinguished by their neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
-/// The number of requests in flight at the beginning of a pass.
+/// Number of requests in flight at the beginning of a pass.
 const FIRST_AHEAD: usize = 4;
-/// The maximum number of times that the unit of offsets is detected from a list that changes.
+/// Maximum number of times that the unit of offsets is detected from a list that changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
-/// The minimum number of rows on the pages from which the unit of offsets is detected.
+/// Minimum number of rows on the pages from which the unit of offsets is detected.
 const MIN_ROWS_OF_UNIT: u32 = 4;
 
-/// The error message if the unit of offsets could not be detected.
+/// Error message if the unit of offsets could not be detected.
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
                               said what its offset counts; say it with `offset_is`, or read the \
                               list again";
@@ -40,12 +40,12 @@ pub(super) struct Reader {
     pub(super) options: ReadOptions,
     pub(super) is_single_page: bool,
     pub(super) plan: WindowPlan,
-    /// The number of failed attempts to detect the unit of offsets; `None` if the unit is known.
+    /// Number of failed attempts to detect the unit of offsets; `None` if the unit is known.
     pub(super) unit_doubts: Option<u32>,
     pub(super) history: RowHistory,
-    /// The number of rows before the resumed position whose keys are unknown.
+    /// Number of rows before the resumed position whose keys are unknown.
     pub(super) unknown_before: u64,
-    /// The number of rows before the end of the last window that had a new row.
+    /// Number of rows before the end of the last window that had a new row.
     pub(super) progress: u64,
     pub(super) budget: Budget,
     pub(super) state: State,
@@ -54,56 +54,56 @@ pub(super) struct Reader {
 pub(super) enum State {
     /// The first page is requested alone, because most lists fit on one page.
     FirstPage(Pass),
-    /// The unit of offsets is not known. The window at offset 1 shows it: it has the rows of the
-    /// first page but one if offsets count rows, and none of them if offsets count pages.
+    /// The unit of offsets is not known. The window at offset 1 shows the unit: it has all rows of
+    /// the first page but one if offsets count rows, and none of these rows if offsets count pages.
     Unit(Pass),
-    /// Windows are requested one after another, each with some rows of the window before it.
+    /// Windows are requested one after another, each with some rows of the previous window.
     Pass(Pass),
-    /// A window had none of the rows before it, because the list has shifted. Windows around it are
-    /// requested until one has.
+    /// A window contained no known row, because the list has shifted. Windows around it are
+    /// requested until a window contains a known row.
     Search(Pass, OverlapSearch),
     /// The list has ended, with an error if rows may be missing.
     Done(Option<Error>),
 }
 
-/// A pass through the list, from its beginning or from a position.
+/// Pass through the list, from the beginning of the list or from a position.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// The number of rows before the end of the last window, and of the last requested window.
+    /// Number of rows before the end of the last received window, and of the last requested window.
     pub(super) read: u64,
     planned: u64,
-    /// The number of windows that may be requested before the first of them is received.
+    /// Number of windows that may be requested before the first of them is received.
     ahead: usize,
     pub(super) previous: Option<PreviousWindow>,
     pub(super) counts: PassCounts,
     pub(super) doubt: Doubt,
-    /// The number of rows that could not be decoded. A row on two pages counts twice.
+    /// Number of rows that could not be decoded. A row on two pages counts twice.
     pub(super) unreadable: u64,
-    /// The number of consecutive searches, and of short pages, without a new row.
+    /// Number of consecutive searches, and of consecutive short pages, without a new row.
     pub(super) idle: u32,
-    /// The number of rows on the last page, if it was shorter than requested.
+    /// Number of rows on the last page, if the page was shorter than requested.
     short: Option<u32>,
-    /// In a second pass, the end of the first one, and the error of a list that ends there.
+    /// In a second pass, the end of the first pass, and the error of a list that ends there.
     pub(super) first_end: Option<(Position, Option<Error>)>,
 }
 
 impl Pass {
-    /// Returns the second pass through a list.
+    /// Creates the second pass through a list, with the end and the error of the first pass.
     pub(super) fn second(position: Position, error: Option<Error>) -> Self {
         Self { ahead: 1, first_end: Some((position, error)), ..Self::default() }
     }
 
-    /// Continues after the first `read` rows, with one request.
+    /// Continues after the first `read` rows, with one request in flight.
     pub(super) fn go_to(&mut self, read: u64) {
         (self.read, self.planned, self.ahead) = (read, read, 1);
     }
 }
 
-/// The result of a response.
+/// Result of a response.
 pub(super) struct Step {
-    /// For each row, `true` if it is returned, and the position after the page.
+    /// For each row, `true` if the row is returned, and the position after the page.
     pub(super) rows: Option<(Vec<bool>, Position)>,
-    /// The number of rows that match the conditions, if the service states it.
+    /// Number of rows that match the conditions, if the service states the number.
     pub(super) matching: Option<u64>,
     /// `true` if the requests in flight must be cancelled, because their windows no longer fit.
     pub(super) cancels: bool,
@@ -221,7 +221,7 @@ impl Reader {
         answer.is_first_page = is_first && window.start == 0;
         let is_expected = search.is_none() && pass.read > 0;
         if is_expected && self.safe_window(&pass, pass.read).start < answer.window.start {
-            // The rows that came since this request need a longer overlap.
+            // The rows that were read since this request need a longer overlap.
             pass.go_to(pass.read);
             return Ok(self.again(State::Pass(pass)));
         }
@@ -231,7 +231,7 @@ impl Reader {
             pass.doubt = pass.doubt.max(doubt);
         }
         // After a search, the last rows that were read may have been removed. After a change of the
-        // order, known rows do not show the place of others.
+        // order, known rows do not show the positions of other rows.
         let overlap = pass.read.checked_sub(answer.window.start);
         let overlap = overlap.map(|rows| rows as usize);
         let overlap = overlap.filter(|rows| search.is_none() && (pass.idle == 0 || *rows == 0));
@@ -248,7 +248,7 @@ impl Reader {
         }
         pass.counts.add(&answer);
         if overlap == Some(0) && answer.window.start > 0 && pass.counts.is_unsteady {
-            // Without an overlap, removed rows do not show.
+            // Without an overlap, removed rows are not detected.
             pass.doubt = pass.doubt.max(Doubt::Moved);
         }
         Ok(self.accept(pass, search.is_some(), answer, split))
@@ -279,7 +279,7 @@ impl Reader {
             window = self.plan.window(window.offset, limit);
         }
         let hashes = self.history.hashes(&keys);
-        // A service that ignores offsets returns the same rows again, which contradict no count.
+        // A service that ignores offsets returns the same rows again. They contradict no count.
         let is_new = skipped > 0 || hashes.iter().any(|row| !self.history.has_seen(*row));
         let end = if is_new { window.start + rows } else { 0 };
         let is_whole = window.start == 0 && rows < u64::from(window.limit);
@@ -297,7 +297,7 @@ impl Reader {
         })
     }
 
-    /// Accepts a page of which the first `split` rows are known, and chooses where to continue.
+    /// Accepts a page whose first `split` rows are known, and chooses where to continue.
     fn accept(&mut self, mut pass: Pass, is_found: bool, answer: Answer, split: usize) -> Step {
         let (rows, end, unit) = (answer.rows(), answer.end(), self.plan.unit);
         let (is_full, is_capped) = (answer.is_full(unit), answer.is_capped(unit));
@@ -335,7 +335,7 @@ impl Reader {
             self.plan.overlap = self.plan.overlap.min(self.plan.share(rows as u32));
         }
         if is_idle && is_full {
-            // Rows are inserted as fast as they are read.
+            // Rows are inserted as fast as rows are read.
             self.plan.size = self.plan.max;
         }
         let read = if is_back { pass.read } else { end };
@@ -372,7 +372,7 @@ impl Reader {
             _ => return self.doubt_unit(pass),
         };
         (self.plan.unit, self.plan.size, self.unit_doubts) = (unit, self.options.size, None);
-        // A change of the list can be taken for the other unit if the page is very short.
+        // If the page is very short, a change of the list can be mistaken for the other unit.
         let is_certain = keys.len() >= MIN_ROWS_OF_UNIT as usize;
         if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| is_certain) {
             // Another list of this client may already have detected the unit.
@@ -400,7 +400,7 @@ impl Reader {
         window
     }
 
-    /// Returns the window after this row, with an overlap that reveals shifts of the list.
+    /// Returns the window after `read` rows, with an overlap that reveals shifts of the list.
     fn safe_window(&self, pass: &Pass, read: u64) -> Window {
         let plan = self.plan;
         let usual = plan.usual_overlap();

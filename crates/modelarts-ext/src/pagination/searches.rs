@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Returns the pages of several searches as one list. A position in none of them is an error.
+/// Returns the pages of several searches as one list, or an error for a position in no search.
 pub(super) fn pages<T: Send + 'static>(
     mut searches: Vec<Search<T>>,
     pagination: Pagination,
@@ -30,7 +30,7 @@ pub(super) fn pages<T: Send + 'static>(
 ) -> Result<PageStream<Page<T>>, Error> {
     let is_alone = searches.len() == 1;
     let mut resume = options.resume.take();
-    // Number of rows that were read of all searches.
+    // Number of rows that were read in all searches.
     let rows = Arc::new(AtomicU64::new(0));
     if let Some(position) = &mut resume {
         let search = position.search.take();
@@ -56,7 +56,7 @@ pub(super) fn pages<T: Send + 'static>(
                 rows.store(rows_before.saturating_add(page.position.read), Ordering::Relaxed);
                 page.items.retain(&includes);
                 page.position = here(page.position);
-                // Each search has its own total, so a list of several searches has none.
+                // Each search has its own total, so a list of several searches has no total.
                 page.total = page.total.filter(|_| is_alone);
                 page.matching = page.matching.filter(|_| is_alone);
                 Ok(page)

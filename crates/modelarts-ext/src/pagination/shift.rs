@@ -14,7 +14,7 @@ use crate::{
 const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
                                 said where to go on; read it again";
 impl Reader {
-    /// Starts or continues a search, after a window without known rows.
+    /// Starts or continues a search after a window without known rows.
     pub(super) fn search_overlap(
         &mut self,
         mut pass: Pass,

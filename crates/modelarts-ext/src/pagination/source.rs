@@ -6,23 +6,23 @@ use modelarts_api::{BoxFuture, Pagination};
 
 use crate::{error::Error, list_position::DetectedOffset, transport::call::CallInfo};
 
-/// The decoded rows of one response.
+/// Decoded rows of one response.
 pub struct RawPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) counts: Counts,
-    /// The number of rows that could not be decoded.
+    /// Number of rows that could not be decoded.
     pub(crate) skipped: usize,
     pub(crate) call: Arc<CallInfo>,
 }
 
-/// The paging counts that a response states. Negative counts are ignored.
+/// Paging counts that a response states. Negative counts are ignored.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// The number of rows of the list.
+    /// Number of rows of the list.
     pub(crate) total: Option<u64>,
-    /// The number of rows that match the conditions, or of rows on this page (SOURCES D-157).
+    /// Number of rows that match the conditions, or of rows on this page (SOURCES D-157).
     pub(crate) count: Option<u64>,
-    /// The limit that the service applied.
+    /// Limit that the service applied.
     pub(crate) limit: Option<u32>,
 }
 
@@ -39,13 +39,13 @@ impl Counts {
     }
 }
 
-/// The number of rows of a list, as one response states it. `count` is that of the rows that match
-/// the conditions, or of those on the page.
+/// Numbers of rows of a list, derived from the counts of one response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCounts {
-    /// The number of rows of the list; `None` if the response contradicts or lacks it.
+    /// Number of rows that must be read for the list to be complete. `None` if the response states
+    /// no number, or one below the rows already read.
     pub(crate) required: Option<u64>,
-    /// The maximum number of rows that the list may contain.
+    /// Maximum number of rows that the list may contain.
     pub(crate) most: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ impl RowCounts {
             (None, Some(_)) => own_total,
             (None, None) => total,
         };
-        // A page behind the end of the list contradicts no count.
+        // A page beyond the end of the list contradicts no count.
         let end = if rows > 0 { end } else { 0 };
         let required = required.filter(|required| *required >= end);
         let most = required.max(own_total).filter(|most| *most >= end);
@@ -76,33 +76,33 @@ impl RowCounts {
     }
 }
 
-/// The properties of a list that the pager needs.
+/// Properties of a list that the pager needs.
 #[derive(Default)]
 pub struct ListInfo {
-    /// The operation that returns the list.
+    /// Operation that returns the list.
     pub(crate) operation: &'static str,
     /// `true` if no two rows have the same key.
     pub(crate) unique: bool,
     /// `true` if the caller set conditions. If the service states two counts, the total may then
     /// include rows that the conditions exclude.
     pub(crate) filtered: bool,
-    /// The slot in which the client stores the detected unit of offsets.
+    /// Slot in which the client stores the detected unit of offsets.
     pub(crate) detected_offset: Option<DetectedOffset>,
 }
 
-/// One of the searches that a list consists of.
+/// Search that a list consists of, alone or together with other searches.
 pub struct Search<T> {
-    /// The name of the search in positions. It must be the same when the list is resumed.
+    /// Name of the search in positions. The name must be the same when the list is resumed.
     pub(crate) name: String,
     pub(crate) source: Arc<dyn Source<Item = T>>,
     /// Returns `true` if the row belongs to this search. Rows at the border of two searches are in
-    /// the responses to both, and belong to one of them.
+    /// the responses to both, and belong to one of the searches.
     pub(crate) includes: Box<dyn Fn(&T) -> bool + Send + Sync>,
 }
 
-/// A source of rows: the operation and the conditions of a list.
+/// Source of rows: the operation and the conditions of a list.
 pub trait Source: Send + Sync + 'static {
-    /// The type of a row.
+    /// Type of a row.
     type Item: Send + 'static;
 
     /// Returns the properties of the list.
@@ -116,7 +116,7 @@ pub trait Source: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the searches that the list consists of, in its order; `None` if it is one search.
+    /// Returns the searches of the list, in the order of the list; `None` for a single search.
     ///
     /// # Errors
     /// Returns an error if the conditions would need too many searches.

@@ -1,4 +1,4 @@
-//! Attempt of a call: one request, until its response has been read or an error has occurred.
+//! Attempt of a call: reading of the response, and conversion of connection errors.
 
 use std::{error::Error as StdError, io, iter};
 
@@ -18,11 +18,11 @@ const ERROR_BODY_CAP: usize = 64 << 10;
 pub(crate) struct AttemptError {
     pub(crate) result: AttemptResult,
     pub(crate) error: Error,
-    /// `true` if another attempt would fail in the same way, as with an invalid certificate.
+    /// `true` if a retry would fail as well, for example because of an invalid certificate.
     pub(crate) permanent: bool,
 }
 
-/// Reads a response to its end. Masks the secrets in one without a success status.
+/// Reads a response, and masks secrets in a failed one. Redirects and too long bodies are errors.
 pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
@@ -46,7 +46,7 @@ pub(super) async fn read_response(
         mask.mask_headers(&mut headers);
         mask.mask_body(&mut body);
         if is_cut {
-            // The body may end with the first part of a secret, which the mask does not recognise.
+            // A truncated body may end with a part of a secret, which the mask does not match.
             body.truncate(body.len().saturating_sub(mask.longest_form()));
         }
     }
@@ -66,7 +66,7 @@ pub(super) async fn read_response(
         return Err(unexpected(message));
     }
     if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
-        // Following a redirect would forward the credentials.
+        // Following a redirect would forward the credentials to another host.
         let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
         let mut redirect = unexpected(format!(
             "the service redirects to {}, which is not followed; check the endpoint",
@@ -93,12 +93,12 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
                 (false, true) => ErrorKind::Invalid,
                 (false, false) => ErrorKind::Connection,
             };
-            // The URL is redundant in the message, which contains the operation.
+            // The message contains the operation, so the URL is redundant.
             (result, kind, error.without_url().into())
         }
     };
     let place = endpoint.as_str().trim_end_matches('/');
-    // The message uses the innermost error, because the outer errors only contain "client error".
+    // The message contains the innermost error, because outer errors only state "client error".
     let cause = causes(&*source).last().map(ToString::to_string);
     let cause = cause.unwrap_or_default();
     let (proxy, advice) = match result {
@@ -129,14 +129,14 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
     AttemptError { result, error, permanent }
 }
 
-/// Path and query are omitted, because they may contain secrets.
+/// Returns scheme, host and port of a URL. Omits path and query, which may contain secrets.
 pub(crate) fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())
 }
 
-/// Includes the error inside an I/O error, which `source` skips.
+/// Returns an error and its sources, including the error inside an I/O error.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
@@ -167,7 +167,7 @@ fn is_tls_error(error: &(dyn StdError + 'static)) -> bool {
 
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 fn is_tls_error(error: &(dyn StdError + 'static)) -> bool {
-    // A connection that breaks during the handshake is an error of native-tls, too.
+    // native-tls also returns its error if the connection breaks during the handshake.
     error.is::<native_tls::Error>() && !causes(error).any(|cause| cause.is::<io::Error>())
 }
 

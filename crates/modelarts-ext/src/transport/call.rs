@@ -14,12 +14,12 @@ use crate::{
     error::{call_summary::CallSummary, mask::Mask},
 };
 
-/// Time for decoding a response that arrived at the end of the time limit.
+/// Minimum time for decoding a response, even if it arrives at the end of the time limit.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
-/// Metadata of a call: its request id, number of attempts, and duration.
+/// Metadata of a call, such as request id, number of attempts and duration.
 ///
-/// Responses of the generated client have it in their extensions:
+/// The extensions of a response of the generated client contain the metadata:
 ///
 /// ```no_run
 /// # use modelarts_ext::{Client, client::CallInfo, api};
@@ -49,13 +49,13 @@ impl CallInfo {
         self.summary.operation
     }
 
-    /// Returns the request id, which the support of the service needs to find the call.
+    /// Returns the request id, which the support of the cloud needs to find the call.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.summary.request_id.as_deref()
     }
 
-    /// Returns the number of attempts.
+    /// Returns the number of attempts of the call.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.summary.attempts
@@ -71,7 +71,7 @@ impl CallInfo {
         response.extensions.remove().unwrap_or_default()
     }
 
-    /// Returns a copy without the body, so that a row does not keep the body of its page in memory.
+    /// Returns a copy without the body, so that a list row does not keep the page in memory.
     pub(crate) fn without_body(&self) -> Self {
         Self { body: Bytes::new(), ..self.clone() }
     }
@@ -80,7 +80,7 @@ impl CallInfo {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// `true` if the limit passed during decoding, but not if the clock was set forward before.
+    /// Returns `true` if the time limit passed during decoding, regardless of clock changes before.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at.is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))
@@ -88,7 +88,7 @@ impl CallInfo {
 }
 
 impl fmt::Debug for CallInfo {
-    // The body may contain secrets, so it is not printed.
+    // The body is not printed, because it may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallInfo")
             .field("request_id", &self.request_id())

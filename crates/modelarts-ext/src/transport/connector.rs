@@ -1,7 +1,7 @@
 //! Connectors, which send the requests of a client over the network.
 //!
-//! Reqwest is the default. A custom [`HttpConnector`] can record the traffic, add a header for a
-//! proxy, or simulate a network in tests.
+//! The default connector uses reqwest. A custom [`HttpConnector`] can record requests, add a header
+//! for a proxy, or simulate a network in tests.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -52,40 +52,40 @@ use crate::{
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
-/// A connector receives signed requests, and those for [whole logs](crate::jobs::logs), which go to
-/// OBS without a signature. The client signs, retries, decodes, and applies limits.
-/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets it.
+/// The client passes signed requests to the connector, and unsigned requests to OBS for [whole
+/// logs](crate::jobs::logs). The client itself signs, retries, decodes and applies time limits.
+/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector.
 ///
-/// Providers of credentials (IAM, STS, the metadata service) do not use the connector, but
-/// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
+/// Credential providers (IAM, STS, the metadata service) use
+/// [`ProviderContext::http`](crate::credentials::ProviderContext::http) instead of the connector.
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
-    /// Sends one request once, and returns the response when its head has arrived. A redirect must
-    /// not be followed, because that would forward the credentials.
+    /// Sends a request once, and returns the response when its headers have arrived. Must not
+    /// follow redirects, because that would forward the credentials.
     ///
     /// # Errors
-    /// Returns the reason for a missing response, by which the client decides if a job may have
-    /// been created: [`ConnectorError::NotSent`] only if the request was certainly not sent.
+    /// Returns an error if no response arrives. The client infers from the variant if a job may
+    /// have been created. [`ConnectorError::NotSent`] is only for a request that was not sent.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
-    /// Closes the idle connections after a response to another request. The default does nothing.
+    /// Closes idle connections. Called after a response to another request. Default: no effect.
     fn reset(&self) {}
 
-    /// Returns `true` if [`send`](Self::send) needs a tokio runtime, as reqwest does. Calls then
-    /// fail with an error where there is none, instead of a panic of tokio. Default: `false`.
+    /// Returns `true` if [`send`](Self::send) requires a tokio runtime, as reqwest does. Outside of
+    /// a runtime, calls then return an error instead of a panic. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
     }
 }
 
-/// Error of a connector without a response.
+/// Error of a connector that received no response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectorError {
-    /// Reqwest returned an error, which states whether the request was sent.
+    /// Reqwest returned an error, from which the client infers if the request was sent.
     Http(reqwest::Error),
-    /// The request was not sent, for example because no connection was made. It was not executed.
+    /// The request was not sent, for example because no connection was made, and not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after a part of the request was sent. It may have been executed.
+    /// The connection broke after a part of the request was sent. The service may have executed it.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -117,11 +117,11 @@ impl From<reqwest::Error> for ConnectorError {
 #[derive(Debug)]
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
-    /// Client of blocking calls. A connection is served by the runtime that opened it.
+    /// Client for blocking calls. Separate, because a connection needs the runtime that opened it.
     background: RwLock<Option<reqwest::Client>>,
     settings: HttpSettings,
     secure: bool,
-    /// `true` if the service is on this machine, so that no proxy is used.
+    /// `true` if the endpoint is a loopback address, for which no proxy is used.
     direct: bool,
 }
 
@@ -150,7 +150,7 @@ impl ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        // A server on this machine may link to a log on another machine.
+        // A server on this machine may return the URL of a log on another machine.
         let outside = !self.secure && request.url().scheme() == "https";
         if outside || is_background() {
             let http = match outside {
@@ -165,19 +165,19 @@ impl HttpConnector for ReqwestConnector {
                 Err(error) => Box::pin(future::err(ConnectorError::NotSent(error.into()))),
             };
         }
-        // The client is replaced as a whole, so it is valid after a panic of another thread.
+        // The client is replaced completely, so it is valid after a panic of another thread.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
         let answer = http.execute(request);
         Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
     }
 
     fn reset(&self) {
-        // The pool of reqwest cannot be emptied, so a new client replaces the old one.
+        // The connection pool of reqwest cannot be emptied, so a new client replaces the old one.
         match self.make() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }
-        // The next blocking call creates another one.
+        // The next blocking call creates a new client.
         *self.background.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 

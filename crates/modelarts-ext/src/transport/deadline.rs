@@ -1,4 +1,4 @@
-//! Deadline of a wait or of a method with several calls, and the rate limit of the calls of a wait.
+//! Deadline of a wait or of a method with several calls, and rate limit of calls.
 
 use std::{
     pin::pin,
@@ -19,7 +19,7 @@ pub(crate) struct Deadline {
     clock: Arc<dyn Clock>,
     started: SystemTime,
     timeout: Option<Duration>,
-    /// Timer of the deadline, created on first use because tokio timers require a runtime.
+    /// Timer of the deadline. Created on first use, because tokio timers require a runtime.
     timer: OnceLock<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -38,7 +38,7 @@ impl Deadline {
         self.timeout.map(|timeout| timeout.saturating_sub(elapsed))
     }
 
-    /// Returns `None` if the deadline passes before `work` completes.
+    /// Runs `work` until the deadline. Returns `None` if the deadline passes before completion.
     pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let Some(left) = self.left() else {
             return Some(work.await);
@@ -50,7 +50,7 @@ impl Deadline {
         }
     }
 
-    /// Runs a step until the deadline, which is an error that names the action `doing`.
+    /// Runs a step until the deadline. The error at the deadline contains the action `doing`.
     pub(crate) async fn limit<T>(
         &self,
         doing: &str,
@@ -69,13 +69,13 @@ impl Deadline {
     }
 }
 
-/// Maximum time between two calls: one day. Longer times could overflow when multiplied.
+/// Maximum time between two calls: one day. A longer time could overflow when multiplied.
 const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
-/// Maximum number of waiting calls. A turn further ahead precedes a clock that was set back.
+/// Maximum number of calls that wait. If the next turn is later, the clock was set back.
 const MAX_WAITING: u32 = 64;
-/// Longest pause for a `Retry-After`, after which a wait asks again.
+/// Maximum pause for a `Retry-After`, after which calls continue.
 const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
-/// A call of a future that was not polled for longer needs another turn.
+/// Maximum delay of a call after its turn. A call that is polled later needs another turn.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
 
 /// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
@@ -84,12 +84,12 @@ pub(crate) struct RateLimit {
     spacing: Duration,
     burst: u32,
     next: Mutex<SystemTime>,
-    /// Time at which the service asked for a pause, and its length.
+    /// Start and length of the pause that the service requested with `Retry-After`.
     hold: Mutex<(SystemTime, Duration)>,
 }
 
 impl RateLimit {
-    /// `burst` is the number of calls that may be made at once.
+    /// Creates a limit of `per_second` calls per second. `burst` calls may be made at once.
     pub(crate) fn new(per_second: f64, burst: u32) -> Result<Self, Error> {
         if per_second.is_nan() || per_second <= 0.0 {
             return Err(Error::invalid(format!(
@@ -117,7 +117,7 @@ impl RateLimit {
         self.spacing
     }
 
-    /// If the future is not polled in time, it waits for another turn.
+    /// Waits until a call may be made. If not polled in time, waits for another turn.
     pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
         loop {
             let reserved_at = clock.now();
@@ -149,7 +149,7 @@ impl RateLimit {
     }
 }
 
-/// Returns the rest of a pause. A clock that was set back ends it.
+/// Returns the rest of a pause, which is zero if the clock was set back before its start.
 fn rest((since, pause): (SystemTime, Duration), now: SystemTime) -> Duration {
     let elapsed = now.duration_since(since).unwrap_or(pause);
     pause.saturating_sub(elapsed)

@@ -1,8 +1,8 @@
 //! Transport: authenticates and sends requests, reads responses, and retries if it is safe.
 //!
-//! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, which
-//! `attempt` reads. `retry` decides on another one, within a budget. `call` has the metadata of a
-//! call. `deadline` has time limits of several calls, and rate limits.
+//! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, and
+//! `attempt` reads the response. `retry` decides on retries, within a budget. `call` contains the
+//! metadata of a call, and `deadline` the time limits of several calls and rate limits.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
@@ -51,7 +51,7 @@ pub(crate) struct HttpTransport {
     pub(crate) timeout: Duration,
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
-    /// Receives the metadata of a call in progress, also if the caller drops the call.
+    /// Receives the summary of a call in progress, even if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
 }
@@ -68,10 +68,10 @@ pub(crate) struct Access {
 
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// Clock skew of the gateway in seconds, which it states when it rejects the time.
+    /// Clock skew of the gateway in seconds, from rejections of the request time.
     skew: AtomicI64,
-    /// Skew for [`service_time`](HttpTransport::service_time), learnt from the header `Date`, too,
-    /// which no gateway checks for requests with a token.
+    /// Clock skew in seconds for [`service_time`](HttpTransport::service_time), from rejections and
+    /// from the header `Date`, because gateways do not check the time of requests with a token.
     service_skew: AtomicI64,
     overall_timeout: Duration,
 }
@@ -127,7 +127,7 @@ impl HttpTransport {
     ) -> Result<RawResponse, Error> {
         let ready = self.require_runtime();
         if ready.is_ok() {
-            // The time limit of the call begins with its permit.
+            // The time limit of the call does not include the wait for a permit.
             self.await_permit().await;
         }
         let started = self.clock.now();
@@ -190,7 +190,7 @@ impl HttpTransport {
             ));
         }
         let signed = call.canonical_request.as_deref();
-        // The secrets in the response are masked already.
+        // The secrets in the response are masked, so those in the local request must be as well.
         let masked = signed.and_then(|signed| call.mask().text(signed));
         let advice = rejection::advice(
             response.status,
@@ -200,13 +200,13 @@ impl HttpTransport {
             &*self.access.credentials,
             origin,
         )?;
-        // The advice of a provider may quote a secret of its request.
+        // The advice of a provider may contain a secret.
         Some(call.mask().text(&advice).unwrap_or(advice))
     }
 
     fn report(&self, call: &CallInfo) {
         if let Some(progress) = &self.progress {
-            // Replaced as a whole, so it is consistent after a panic of another thread.
+            // The summary is replaced completely, so it is valid after a panic of another thread.
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
         }
     }
@@ -228,7 +228,7 @@ impl HttpTransport {
         self.timeout.saturating_sub(since(&*self.clock, started))
     }
 
-    /// Takes the token of one retry from the budget. Returns `false` if the budget is empty.
+    /// Takes one retry from the budget. Returns `false` if the budget is exhausted.
     pub(crate) fn take_retry(&self) -> bool {
         self.shared.budget.withdraw(self.clock.now())
     }

@@ -1,11 +1,11 @@
-//! Retries: the policy for repeating requests.
+//! Retry policy and retry budget of a client.
 //!
-//! After a lost connection or a transient error, a request is repeated if that has no further
-//! effect. A request that creates an object is repeated only if it cannot have been executed;
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job before.
+//! After a lost connection or a transient error, the client retries a request if a retry has no
+//! further effect. The creation of a resource is retried only if it cannot have been executed.
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job first.
 //!
-//! Pauses are random and grow, unless `Retry-After` states one. All calls of a client share a
-//! budget, so that retries do not prolong an overload of the service.
+//! Pauses are random and increase, unless `Retry-After` states a pause. All calls of a client share
+//! a budget, so that retries do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -40,19 +40,19 @@ use reqwest::StatusCode;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// The maximum number of attempts of a request; 1 means no retries. Default 5.
+    /// Maximum number of attempts of a request. 1 means no retries. Default: 5.
     pub max_attempts: u32,
-    /// The time after which no attempt is started. Default 90 seconds.
+    /// Time since the start of the call after which no retry is started. Default: 90 seconds.
     pub max_elapsed: Duration,
-    /// The maximum of the first pause; it doubles with each retry. Default 200 ms.
+    /// Maximum of the first pause. The maximum doubles with each retry. Default: 200 ms.
     pub base: Duration,
-    /// The maximum of any pause. Default 20 seconds.
+    /// Maximum of any pause. Default: 20 seconds.
     pub cap: Duration,
-    /// Retries per second that the budget allows for all calls of the client together. Unused
-    /// retries accumulate for up to ten seconds. Default 10.
+    /// Number of retries per second that the budget allows for all calls of the client together.
+    /// Unused retries accumulate for up to ten seconds. Default: 10.
     pub budget_per_second: u32,
-    /// Additional retries as a share of the calls, which accumulate for up to a hundred calls: 0.2
-    /// is one for every five calls. Default 0.2.
+    /// Number of additional retries per call. 0.2 means one retry for every five calls. Unused
+    /// retries accumulate for up to a hundred calls. Default: 0.2.
     pub budget_share: f32,
 }
 
@@ -70,27 +70,27 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy without retries, except one with new credentials or the corrected time.
+    /// Returns a policy without retries, except with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self { max_attempts: 1, ..Self::default() }
     }
 
-    /// Sets the maximum number of attempts of a request.
+    /// Sets the maximum number of attempts of a request, at least 1.
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = attempts.max(1);
         self
     }
 
-    /// Sets the time after which no attempt is started.
+    /// Sets the time since the start of the call after which no retry is started.
     #[must_use]
     pub fn max_elapsed(mut self, elapsed: Duration) -> Self {
         self.max_elapsed = elapsed;
         self
     }
 
-    /// Sets the maximum of the first pause, and of any pause.
+    /// Sets the maximum of the first pause (`base`), and of any pause (`cap`).
     #[must_use]
     pub fn pauses(mut self, base: Duration, cap: Duration) -> Self {
         self.base = base;
@@ -98,7 +98,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the budget of all calls: retries per second, and the share of the calls.
+    /// Sets the retry budget of all calls: retries per second, and additional retries per call.
     #[must_use]
     pub fn budget(mut self, per_second: u32, share: f32) -> Self {
         self.budget_per_second = per_second;
@@ -106,8 +106,8 @@ impl RetryPolicy {
         self
     }
 
-    /// Returns the delay before the next attempt, if there is one: that of `Retry-After`, unless
-    /// zero, or a random one up to the ceiling, so that clients do not retry together.
+    /// Returns the delay before the next retry: `retry_after`, or if that is zero or missing, a
+    /// random delay up to the maximum. `None` if the policy allows no further retry.
     #[must_use]
     pub fn delay(
         &self,
@@ -135,7 +135,7 @@ impl RetryPolicy {
 pub(crate) enum AttemptResult {
     Response(StatusCode),
     NotSent,
-    /// The response was lost. The request may have been executed.
+    /// The response was lost. The service may have executed the request.
     Lost,
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
 const CAPACITY_SECONDS: f64 = 10.0;
 const CAPACITY_CALLS: f64 = 100.0;
 
-/// Token bucket: calls and time add tokens, so that an overload is not prolonged by retries.
+/// Retry budget as a token bucket. Calls and time add tokens, and each retry takes a token.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     per_second: f64,
@@ -188,7 +188,7 @@ impl RetryBudget {
 
     pub(super) fn withdraw(&self, now: SystemTime) -> bool {
         let mut state = self.lock();
-        // After the clock was set back, no tokens are added, and later ones are not delayed.
+        // If the clock was set back, no tokens are added now, but later tokens are not delayed.
         let passed = now.duration_since(state.filled_at).unwrap_or(Duration::ZERO);
         state.filled_at = now;
         self.add(&mut state, self.per_second * passed.as_secs_f64());
@@ -205,7 +205,7 @@ impl RetryBudget {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is a single number, so the state is valid after a panic of another thread.
+        // The state is valid after a panic of another thread, because no change is partial.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

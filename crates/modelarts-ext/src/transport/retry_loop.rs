@@ -1,4 +1,4 @@
-//! The attempts of a call: the loop that sends a request again if that is safe and useful.
+//! Loop over the attempts of a call, which retries a request if a retry is safe and useful.
 
 use std::{pin::pin, sync::atomic::Ordering, time::SystemTime};
 
@@ -52,10 +52,10 @@ impl HttpTransport {
                             fetched.await.map_err(not_sent)?
                         }
                     };
-                    // Concurrent calls may change the skew, so an attempt reads it only once.
+                    // An attempt reads the skew only once, because concurrent calls may change it.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authenticate(request, &credentials, skew, call);
-                    // The copy is dropped while the response is pending.
+                    // The copy of the request does not exist while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
@@ -96,12 +96,12 @@ impl HttpTransport {
                     headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
-                // The error may contain a `Retry-After` from IAM.
+                // The error may contain the `Retry-After` of a response from IAM.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
             if let (Some(limit), Some(wait)) = (&self.rate_limit, wait) {
-                // Calls that are made at the same time wait, too.
+                // The pause also applies to concurrent calls.
                 limit.hold(self.clock.now(), wait);
             }
             let secrets = signed_skew.and(call.secrets.last());
@@ -149,7 +149,7 @@ impl HttpTransport {
         }
     }
 
-    /// Returns an authenticated copy for a gateway whose clock is ahead by `skew` seconds.
+    /// Returns an authenticated copy of the request, for a clock that is ahead by `skew` seconds.
     fn authenticate(
         &self,
         request: &Request,
@@ -170,7 +170,7 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// Each fix is tried once a call, because five rejected signatures lock the key.
+    /// Returns `true` after fixing a rejection, once per kind and call: five rejections lock a key.
     fn fix_rejection(
         &self,
         answer: &RawResponse,
@@ -204,7 +204,7 @@ struct Fixes {
     clock: bool,
 }
 
-/// An unreachable IAM is reported like an unreachable service.
+/// Converts an error before sending, such as an unreachable IAM, to the error of an attempt.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError { result: AttemptResult::NotSent, permanent: !error.is_retryable(), error }
@@ -215,13 +215,13 @@ fn is_uncertain(result: AttemptResult) -> bool {
         AttemptResult::NotSent => false,
         AttemptResult::Lost => true,
         AttemptResult::Response(status) => match status {
-            // The gateway stopped waiting for the request, but may have received all of it.
+            // The gateway stopped waiting for the request, but may have received it completely.
             StatusCode::REQUEST_TIMEOUT => true,
-            // A server that lacks an operation cannot have executed it.
+            // The server does not implement the operation, so it cannot have executed it.
             StatusCode::NOT_IMPLEMENTED => false,
             // The body determines the result; see `Error::is_uncertain`.
             status if status.is_success() || status.is_client_error() => false,
-            // The response was late, or a gateway in between sent it.
+            // The response was late, or was sent by a gateway.
             _ => true,
         },
     }

@@ -1,4 +1,4 @@
-//! Request body of a job creation, and its annotations, as read by the validation rules.
+//! Request body for creating a job, with accessors for validation rules, and annotation keys.
 
 use modelarts_api::request_path::{
     create_training_job::{
@@ -56,7 +56,7 @@ impl<'a> Draft<'a> {
         [self.at(ALGORITHM)].into_iter().chain(tasks).collect()
     }
 
-    /// Each algorithm may have two lists: its own, and that of its `job_config`.
+    /// Returns the lists with this name in each algorithm and in the `job_config` of each.
     pub(super) fn lists(self, name: &str) -> Fields<'a> {
         let programs = self.programs().into_iter();
         let lists = programs.flat_map(|program| {
@@ -72,7 +72,7 @@ impl<'a> Draft<'a> {
         inputs.chain(outputs).collect()
     }
 
-    /// The value of a sensitive hyper-parameter is hidden in messages.
+    /// Returns the value of a field for messages. Hides the value of a sensitive hyper-parameter.
     pub(super) fn actual(self, field: &Located<'a>) -> Actual {
         let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
         let is_secret = parameters.any(|parameter| {
@@ -89,7 +89,7 @@ impl<'a> Draft<'a> {
         self.at(algorithm::ID).text()
     }
 
-    /// The service does not list flavors of dedicated pools.
+    /// Returns the flavor. `None` in a dedicated pool, whose flavors the service does not list.
     pub(crate) fn flavor_id(self) -> Option<&'a str> {
         match self.at(resource::POOL_ID).text() {
             Some(_) => None,
@@ -105,7 +105,7 @@ impl<'a> Draft<'a> {
         ])
     }
 
-    /// Visualisation jobs, jobs with tasks, and fine-tuning jobs require no algorithm.
+    /// Returns `false` for jobs that need no algorithm: visualisation, fine-tuning, or with tasks.
     pub(super) fn runs_code(self) -> bool {
         !self.at(KIND).is("visualization_job") && !self.has(TASKS) && !self.is_fine_tuning()
     }

@@ -1,11 +1,11 @@
-//! JSON values of a request body, together with their paths.
+//! Fields of a request body, with their JSON values and paths.
 
 use modelarts_api::request_path::{fine_tuning_config, job_algorithm};
 use serde_json::{Map, Value};
 
 use crate::error::violation::Actual;
 
-/// Field of the request body, present or absent. Null counts as absent.
+/// Field of the request body: the path, and the value if present. `null` counts as absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Located<'a> {
     path: String,
@@ -30,7 +30,7 @@ impl<'a> Located<'a> {
         self.value
     }
 
-    /// Returns the field at this path below the field, such as `nfs.local_path`.
+    /// Returns the field at a path relative to this field, such as `nfs.local_path`.
     pub(crate) fn at(&self, path: &str) -> Self {
         let mut names = path.split('.');
         let value =
@@ -67,13 +67,13 @@ impl<'a> Located<'a> {
         self.keys().map(|key| self.entry(key)).collect()
     }
 
-    /// Returns an entry of a map. The entry is an absent field if the key is missing.
+    /// Returns the entry of a map with this key. If the key is missing, the entry is absent.
     pub(crate) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// An empty string counts as absent, as in the examples of the service.
+    /// Returns the string value. In examples of the service, an empty string counts as absent.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -114,7 +114,7 @@ impl<'a> Located<'a> {
         Fields::from(self).texts(wrong)
     }
 
-    /// Returns the absent field of two fields that must be set together.
+    /// Returns the missing field of two fields that must be set together, if one is set.
     pub(super) fn missing_of(&self, paths: [&str; 2]) -> Fields<'a> {
         let missing = Fields::from_iter(paths.map(|path| self.at(path))).missing();
         match missing.0.len() {
@@ -187,7 +187,7 @@ impl<'a> Fields<'a> {
         self.repeated_by(|text| text)
     }
 
-    /// Trailing slashes are ignored: `/mnt/a` and `/mnt/a/` are equal.
+    /// Returns the fields that repeat the path of an earlier field, ignoring trailing slashes.
     pub(super) fn repeated_paths(self) -> Self {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
@@ -227,7 +227,7 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// Null, an empty string, an empty list, and an object without content have none.
+/// Returns `false` for `null`, empty strings, empty lists, and objects without content.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -255,14 +255,14 @@ fn holds_variables(value: &Value) -> bool {
     }
 }
 
-/// Returns the name of a path in the tables, such as `spec.volumes[].nfs.local_path`.
+/// Returns the path without indexes and keys, such as `spec.volumes[].nfs.local_path`.
 pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();
     let mut rest = path;
     while let Some(start) = rest.find('[') {
         general.push_str(&rest[..start]);
         let inside = &rest[start + 1..];
-        // Keys are quoted and may contain any character, including brackets.
+        // A key is quoted, and may contain any character, including brackets.
         let (mark, end) = match inside.starts_with('"') {
             true => ("{}", inside.rfind("\"]").map(|end| end + 2)),
             false => ("[]", inside.find(']').map(|end| end + 1)),

@@ -1,4 +1,4 @@
-//! Preset engines of the service, and the specs that a validation knows.
+//! Check of preset engines, and the specs that are known to a validation.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ pub(crate) struct KnownEngines(Arc<[TrainingEngine]>);
 
 struct UnknownEngine<'a> {
     field: Located<'a>,
-    /// The engine of this name, of which only the version does not exist.
+    /// Name of the engine, if the engine exists and only the version does not.
     of_name: Option<&'a str>,
     known: Vec<&'a str>,
 }
 
 impl UnknownEngine<'_> {
-    /// `true` for the first part of a version, such as `pytorch_1.8.0`, which may be accepted.
+    /// Returns `true` for the start of a version, such as `pytorch_1.8.0`, which may be accepted.
     fn is_abbreviated(&self) -> bool {
         let wanted = self.field.text().unwrap_or_default();
         let continues = |known: &&str| {
@@ -41,7 +41,7 @@ impl UnknownEngine<'_> {
 }
 
 impl KnownEngines {
-    /// `None` for an empty or incomplete response, which excludes no engine.
+    /// Returns the engines of a response. `None` if the response is empty or incomplete.
     pub(crate) fn new(answer: ShowTrainingJobEnginesResponse) -> Option<Self> {
         let count = answer.items.len();
         let total = answer.total.and_then(|total| usize::try_from(total).ok());
@@ -49,7 +49,7 @@ impl KnownEngines {
         is_whole.then(|| Self(answer.items.into()))
     }
 
-    /// With an image, the engine only identifies the framework of the image.
+    /// Returns `true` if a job uses a preset engine, and not only states the framework of an image.
     pub(crate) fn are_used_by(job: Draft<'_>) -> bool {
         !job.has_stored_algorithm()
             && !job.has(engine::IMAGE_URL)
@@ -86,7 +86,7 @@ pub(crate) fn engine_advice(engines: &[TrainingEngine], job: Draft<'_>) -> Optio
     Some(format!("{what} {wanted:?}; {near}"))
 }
 
-/// Returns the engine of a job if it is none of these, with those that could be meant.
+/// Returns the engine of a job if the engine is unknown, with the values that exist.
 fn find_unknown<'a>(engines: &'a [TrainingEngine], job: Draft<'a>) -> Option<UnknownEngine<'a>> {
     let (field, of_name, known) = if job.has(engine::ENGINE_ID) {
         let ids = engines.iter().map(|engine| engine.engine_id.as_deref());
@@ -109,7 +109,7 @@ fn find_unknown<'a>(engines: &'a [TrainingEngine], job: Draft<'a>) -> Option<Unk
     is_unknown.then_some(UnknownEngine { field, of_name, known })
 }
 
-/// Returns the texts that are not empty, each once, in their order.
+/// Returns the distinct texts that are not empty, in order.
 fn distinct<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<&'a str> {
     let mut distinct = Vec::new();
     for text in texts.flatten().filter(|text| !text.is_empty()) {
@@ -127,7 +127,7 @@ pub(crate) struct KnownSpecs {
     pub(crate) engines: Option<KnownEngines>,
 }
 
-/// A spec from the caller has no id and applies to every job.
+/// Spec, if known, with the id to which it applies. A spec without an id applies to every job.
 #[derive(Clone, Default)]
 pub(crate) struct KnownSpec<T>(Option<(Option<String>, T)>);
 

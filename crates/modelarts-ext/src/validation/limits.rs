@@ -1,7 +1,7 @@
-//! Limits of single fields, as stated in the description.
+//! Checks of single fields against the limits in the description.
 //!
 //! The [`FIELDS`] and their [`LIMITS`] are generated from the description. This module adds error
-//! codes and words for patterns, and lists the fields that rules validate instead.
+//! codes and texts for patterns, and lists the fields that are validated by rules instead.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ const CODES: &[(&str, &str)] = &[
     (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
 ];
 
-/// Fields with rules of more precise wording, with other codes, or as advice.
+/// Fields for which a rule has a more precise text, another code, or is only advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
     // No source states whether the service accepts `/home` itself (`openapi/SOURCES.md`, D-120).
@@ -51,15 +51,15 @@ const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (schedule_policy::SCHEMA, schedule_policy::PRIORITY),
 ];
 
-/// Field that the description requires although some jobs may omit it. A rule validates it.
+/// Field that is required in the description, but not in all jobs. A rule validates the field.
 const REQUIRED_BY_RULES: (&str, &str) = (input::SCHEMA, input::NAME);
 
 pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Enumerations in which an undocumented value is a violation. Others cause a warning, because the
-/// service may accept more (`openapi/SOURCES.md`, D-115).
+/// Enumerations in which an undocumented value is a violation. In others, it is a warning, because
+/// the service may accept more values (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (node_selector_requirement::SCHEMA, node_selector_requirement::OPERATOR),
     (retention_policy::SCHEMA, retention_policy::POLICY),
@@ -166,7 +166,7 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// Copied jobs may contain values of the wrong type.
+/// Returns `true` if the type of a value is correct, which may not be the case in copied jobs.
 pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -223,7 +223,7 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
             let mut numbered = items.iter().enumerate();
             numbered.any(|(index, item)| items[..index].contains(item))
         }),
-        // The service validates the kinds of limits that this crate does not support.
+        // Limits of other kinds are validated only by the service.
         _ => false,
     }
 }
@@ -239,7 +239,7 @@ fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
     letters.any(is_other).then_some(advice)
 }
 
-/// Every text matches a pattern that does not compile; a test ensures that all do.
+/// Returns `true` if the text matches, or if the pattern is invalid, which a test excludes.
 fn matches(pattern: &str, text: &str) -> bool {
     regex_lite::Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
 }

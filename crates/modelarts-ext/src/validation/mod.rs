@@ -1,8 +1,8 @@
-//! Validation of a job before its creation: the report, and the specs of its algorithm and flavor.
+//! Validation of a job before creation: report, and specs of the algorithm and of the flavor.
 //!
 //! The service reports one error at a time, and a job may wait in a queue before it fails. The
-//! validation reports all problems: a [violation](crate::error::Violation) of a rule that the
-//! service or a document states, or a [`Warning`]. `openapi/SOURCES.md` has a row for each rule.
+//! validation reports all problems: [violations](crate::error::Violation) of rules that the service
+//! or a document states, and [warnings](Warning). `openapi/SOURCES.md` lists the rules.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -26,8 +26,8 @@
 //! ```
 //!
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without a request, with
-//! the specs that [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) read or the
-//! caller set. [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does both.
+//! the specs from [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) or the program.
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) looks up specs and validates.
 
 // `check` compares the fields of the body (`draft`, `json_path`) with limits, rules,
 // recommendations, and the specs of the algorithm and the flavor.

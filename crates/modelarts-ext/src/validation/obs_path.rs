@@ -1,4 +1,4 @@
-//! Syntax of OBS paths (`obs://bucket/key` and `/bucket/key`), of names, and of container paths.
+//! Syntax of OBS paths (`obs://bucket/key`, `/bucket/key`), names, and paths in the container.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath<'a>(Vec<&'a str>);
@@ -32,7 +32,7 @@ impl<'a> ObsPath<'a> {
     }
 }
 
-/// 1 to 64 letters, digits, `_` and `-`.
+/// Returns `true` for 1 to 64 letters, digits, `_` and `-`.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

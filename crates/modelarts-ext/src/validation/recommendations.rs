@@ -1,6 +1,6 @@
 //! Recommendations of the guides (`openapi/SOURCES.md`, F3, G).
 //!
-//! The service accepts jobs that do not follow them, so the findings are warnings.
+//! The service accepts jobs that do not follow a recommendation, so each finding is a warning.
 
 use modelarts_api::{
     Shape,
@@ -51,7 +51,7 @@ fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
     found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
-/// Names that the user guide recommends (`openapi/SOURCES.md`, F3) and most scripts use.
+/// Warns if no channel has the name in the user guide (`openapi/SOURCES.md`, F3) and most scripts.
 fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
@@ -70,7 +70,7 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// A channel and a hyper-parameter of one name become the same argument.
+/// Warns about channels and hyper-parameters of the same name, which become the same argument.
 fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut earlier: Vec<&str> = Vec::new();
     for (list, name) in [
@@ -103,7 +103,7 @@ fn output_folders(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut taken = filled_paths(job);
     for output in job.at(algorithm::OUTPUTS).items() {
         let field = output.at(output::remote::obs::OBS_URL);
-        // A job that continues an earlier run uses the output of that run.
+        // A job that continues an earlier run reads the output of that run.
         if !output.at(output::PREFETCH_TO_LOCAL).is_true() {
             check_folder(found, &field, &taken, "an output");
         }
@@ -179,7 +179,7 @@ fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
     );
 }
 
-/// The service stores unknown annotations, but they have no effect.
+/// Warns about misspelt annotations, which the service stores without effect.
 fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     let known = || SWITCHES.into_iter().chain(OTHERS);
     let annotations = job.at(metadata::ANNOTATIONS);
@@ -194,7 +194,7 @@ fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Copied jobs may have such fields. Their values may be secrets, and are omitted.
+/// Warns about unknown fields, such as in copied jobs. Omits values, which may be secrets.
 fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut fields = Vec::new();
     limits::unknown(Shape::Object(BODY), &job.root(), &mut fields);
@@ -203,7 +203,7 @@ fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     found.extend(warnings.map(|field| Warning::new(field.path(), Actual::Field, advice)));
 }
 
-/// The service takes a path below one of them for one in a bucket of this name.
+/// Root directories of local paths, which the service would interpret as names of buckets.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(job: Draft<'_>, found: &mut Vec<Warning>) {

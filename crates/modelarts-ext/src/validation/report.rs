@@ -1,4 +1,4 @@
-//! Validation report: violations and warnings.
+//! Report of a validation, with violations and warnings.
 
 use std::{borrow::Cow, fmt};
 
@@ -15,12 +15,12 @@ use crate::{
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rule {
-    /// Name in `openapi/SOURCES.md`, if it is not the key.
+    /// Name of the rule in `openapi/SOURCES.md`, if different from the key.
     pub(crate) name: Option<String>,
     pub(crate) fields: Vec<String>,
     pub(crate) basis: Basis,
     pub(crate) code: String,
-    /// The reason why a broken rule yields only a warning.
+    /// Reason why a violation of the rule causes only a warning.
     pub(crate) reason: String,
     pub(crate) requirement: String,
     pub(crate) advice: String,
@@ -29,7 +29,7 @@ pub(crate) struct Rule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Basis {
-    /// The service is known to reject such jobs, or its list of error codes names this cause.
+    /// The service is known to reject such jobs, or its list of error codes states this cause.
     #[default]
     Refusal,
     Must,
@@ -38,7 +38,7 @@ pub(crate) enum Basis {
 
 /// Advice that a job does not follow.
 ///
-/// The advice includes the reason why it is not a [`Violation`].
+/// The text of the advice contains the reason why it is not a [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -65,7 +65,7 @@ impl Warning {
         &self.field
     }
 
-    /// Returns the recommendation, and the reason for it.
+    /// Returns the recommendation with the reason.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -78,21 +78,21 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Findings of a validation.
+/// Report of a validation.
 ///
-/// `Display` writes one line for each violation and warning.
+/// `Display` prints one line for each violation and each warning.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a report is not an error by itself: its violations must be read"]
 pub struct Report {
-    /// Violated rules that the service is known to enforce, or that a document states.
+    /// Violations of rules that the service is known to enforce, or that a document states.
     pub violations: Vec<Violation>,
     /// Advice that the job does not follow. Warnings do not prevent a submission.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
-    /// A broken rule is a warning if the rule is advice, and a violation otherwise.
+    /// Adds a warning if the rule is advice, and otherwise a violation.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
@@ -132,11 +132,11 @@ impl Report {
         self.violations.is_empty()
     }
 
-    /// Returns the warnings. `subject` names what was checked, such as `the job`.
+    /// Returns the warnings. `subject` describes what was validated, such as `the job`.
     ///
     /// # Errors
-    /// All violations, as the error of
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) has them.
+    /// Returns an error with all violations, as
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does.
     pub fn into_result(self, subject: &str) -> Result<Vec<Warning>, Error> {
         match self.violations.is_empty() {
             true => Ok(self.warnings),

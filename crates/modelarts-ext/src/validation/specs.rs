@@ -1,4 +1,4 @@
-//! Specs of a stored algorithm and of a flavor, and their requirements for jobs.
+//! Specs of stored algorithms and of flavors, and checks of a job against a spec.
 
 use modelarts_api::{
     decode,
@@ -34,9 +34,9 @@ use crate::{
     },
 };
 
-/// Spec of an algorithm: its channels, hyper-parameters, and requirements for the flavor.
+/// Spec of an algorithm: channels, hyper-parameters, and requirements for the flavor.
 ///
-/// A job that uses the algorithm must fit the spec.
+/// A job that uses the algorithm must meet the spec.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     algorithm: Algorithm,
@@ -50,17 +50,17 @@ impl From<Algorithm> for AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Parses the response of `ShowAlgorithmByUuid`.
+    /// Creates a spec from the response of `ShowAlgorithmByUuid`.
     ///
-    /// List elements that cannot be decoded are ignored. Without `job_config`, or if another value
-    /// cannot be decoded, the spec has no requirements.
+    /// Ignores list elements that cannot be decoded. If another value cannot be decoded, or
+    /// `job_config` is missing, the spec has no requirements.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();
         let inputs = answer.pointer_mut("/job_config/inputs");
         let inputs = inputs.and_then(Value::as_array_mut).into_iter().flatten();
         for input in inputs.filter_map(Value::as_object_mut) {
-            // The service uses either of two names for this key.
+            // The service uses two names for this key.
             let [name, other_name] = ["remote_constraints", "remote_constraint"];
             if !input.get(name).is_some_and(has_content)
                 && let Some(constraints) = input.remove(other_name)
@@ -111,7 +111,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// Name of a channel, and the kinds of data that it accepts; none for any kind.
+/// Name of a channel, and the accepted kinds of data. No kind means any kind.
 type Channel<'a> = (&'a str, Vec<&'a str>);
 
 fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, report: &mut Report) {
@@ -218,14 +218,14 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
     report.add(rule, field, &*rule.requirement, advice);
 }
 
-/// Spec of a flavor: its kind, number of cards, maximum number of nodes, and disk size.
+/// Spec of a flavor: kind, number of cards, maximum number of nodes, and disk size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlavorSpec {
     kind: Option<String>,
     cards: i64,
     max_nodes: Option<i64>,
     disk_gb: Option<u64>,
-    /// The flavors of the public pool, if this flavor is not among them.
+    /// Ids of the flavors of the public pool, if they do not include this flavor.
     existing: Option<Vec<String>>,
 }
 
@@ -247,15 +247,15 @@ impl From<&TrainingFlavor> for FlavorSpec {
 }
 
 impl FlavorSpec {
-    /// Parses one element of `flavors` in the response of `ShowTrainingJobFlavors`. Missing fields
-    /// set no limit, and a flavor that cannot be decoded sets none either.
+    /// Creates a spec from an element of `flavors` in the response of `ShowTrainingJobFlavors`. If
+    /// a field is missing, or the flavor cannot be decoded, the spec has no such limit.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
         decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
     }
 
-    /// Finds the flavor with this id in the whole response.
+    /// Returns the spec of the flavor with this id in a response of `ShowTrainingJobFlavors`.
     #[must_use]
     pub fn find(answer: &Value, id: &str) -> Option<Self> {
         let flavors = answer.get("flavors")?.as_array()?;
@@ -265,7 +265,7 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// `None` if the response lacks the flavor, but is empty or incomplete.
+    /// Returns the spec of a flavor. `None` if an empty or incomplete response does not contain it.
     pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
         let flavors = answer.flavors.iter();
         let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
@@ -279,7 +279,7 @@ impl FlavorSpec {
         is_whole.then(|| Self { existing: Some(ids.collect()), ..Self::default() })
     }
 
-    /// Returns the size of the disk at `/cache`, in GB.
+    /// Returns the size of the disk at `/cache`, in GB. `None` if the size is unknown.
     #[must_use]
     pub fn disk_gb(&self) -> Option<u64> {
         self.disk_gb
@@ -335,7 +335,7 @@ impl FlavorSpec {
             let admits = |actual: &str| {
                 values.is_empty()
                     || values.iter().any(|value| {
-                        // An algorithm for several cards or nodes also runs on a single one.
+                        // An algorithm for several cards or nodes also runs on one card or node.
                         value.eq_ignore_ascii_case(actual)
                             || (actual == "singular" && *value == "multiple")
                     })

@@ -69,15 +69,15 @@ impl Staging {
 }
 
 impl StageCode {
-    /// Sets the script that a job starts, as a path in the directory, such as `train.py`. It is
-    /// checked before the upload.
+    /// Sets the script that a job starts, as a path in the directory, such as `train.py`. The path
+    /// is checked before the upload.
     pub fn boot_file(mut self, path: impl Into<String>) -> Self {
         self.boot_file = Some(path.into());
         self
     }
 
-    /// Leaves out a file or a directory: a path in the code directory, with slashes. Intended for
-    /// data that is staged separately.
+    /// Leaves out a file or a directory, by its path in the code directory, with slashes. Intended
+    /// for data that is staged separately.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
         self
@@ -127,7 +127,7 @@ pub(super) struct Code {
     files: Vec<File>,
     stamps: BTreeMap<String, Stamp>,
     skipped: Vec<Skipped>,
-    /// Excluded paths.
+    /// Paths in the directory that are excluded.
     excluded: Vec<String>,
     /// Address of the files.
     pub(super) path: ObsPath,

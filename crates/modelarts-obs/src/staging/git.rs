@@ -26,7 +26,7 @@ const EXTENDED: u32 = 0x4000;
 /// Flag in the second word for a file that a sparse checkout omits.
 const SKIP_WORKTREE: u32 = 0x4000;
 
-/// Commit of a directory, and whether the directory differs from it.
+/// Commit of a directory, and the state of the directory relative to the commit.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Revision {
     commit: String,
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(repository.revision(&FILES), expect(false));
         repository.git(&["checkout", "--quiet", "--detach"]);
         assert_eq!(repository.revision(&FILES), expect(false));
-        // A linked work tree is found, too.
+        // A linked work tree is found as well.
         let other = repository.0.path().join("other");
         repository.git(&["worktree", "add", "--quiet", "-b", "side", "other"]);
         assert_eq!(revision(&other.join("src"), &FILES), expect(false));

@@ -94,10 +94,10 @@ pub struct StagedJob {
 }
 
 impl StageJob {
-    /// Sets the code directory, and the script in it that the job starts, such as `train.py`. With
-    /// `None` for the script, the job needs a [`command`](CreateJob::command); the code is in
-    /// `${MA_JOB_DIR}/<name of the directory>`. Directories in it that are [`data`](Self::data) are
-    /// not sent with the code.
+    /// Sets the code directory, and the script in it that the job starts, such as `train.py`. If
+    /// the script is `None`, the job needs a [`command`](CreateJob::command), and the code is in
+    /// `${MA_JOB_DIR}/<name of the directory>`. [`data`](Self::data) directories inside the code
+    /// directory are not sent with the code.
     pub fn code<'a>(
         mut self,
         directory: impl AsRef<Path>,
@@ -109,8 +109,8 @@ impl StageJob {
     }
 
     /// Adds an input with the files of a local directory. The script receives
-    /// `--<name>=<directory>`. If the job has an input of the same name, such as a copied job, its
-    /// address is replaced, and its other settings remain.
+    /// `--<name>=<directory>`. If the job already has an input with this name, for example because
+    /// it was copied, the input gets the new address, and keeps its other settings.
     pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
         let (name, directory) = (name.into(), directory.as_ref().to_owned());
         self.data.retain(|(other, _)| *other != name);
@@ -120,8 +120,8 @@ impl StageJob {
 
     /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
     /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) downloads the files of the
-    /// output. If the job has an output of the same name, such as a copied job, its address is
-    /// replaced, and its other settings remain.
+    /// output. If the job already has an output with this name, for example because it was copied,
+    /// the output gets the new address, and keeps its other settings.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
@@ -139,8 +139,8 @@ impl StageJob {
         self
     }
 
-    /// Sets a function that receives the warnings of the check before anything is sent, also if
-    /// there are none. Default: they are logged.
+    /// Sets a function that receives the warnings of the check before anything is sent, even if
+    /// there are none. By default, the warnings are logged.
     pub fn on_checked(mut self, function: impl Fn(&[Warning]) + Send + Sync + 'static) -> Self {
         self.on_checked = Arc::new(function);
         self
@@ -247,7 +247,7 @@ impl StageJob {
     }
 }
 
-/// Sets the address of an input or an output, which is added if the job does not have it.
+/// Sets the address of an input or an output. Adds the channel if the job does not have it.
 fn set_address(job: CreateJob, list: &str, name: &str, url: &str) -> Result<CreateJob, Error> {
     let body = job.body();
     let channels = body["algorithm"][list].as_array();
@@ -262,8 +262,8 @@ fn set_address(job: CreateJob, list: &str, name: &str, url: &str) -> Result<Crea
     }
 }
 
-/// Returns the data directories in a code directory: paths in it, with slashes. They are sent once,
-/// as data.
+/// Returns the data directories inside a code directory, as relative paths with slashes. These
+/// directories are sent once, as data.
 fn data_inside(code: &Path, data: &[(String, PathBuf)]) -> Vec<String> {
     let Ok(code) = code.canonicalize() else {
         return Vec::new();

@@ -142,8 +142,8 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Creates a staging with the bucket in the variable `MODELARTS_OBS_BUCKET` and the prefix in
-    /// `MODELARTS_OBS_PREFIX`, by default `modelarts`. No request is sent.
+    /// Creates a staging with the bucket of the environment variable `MODELARTS_OBS_BUCKET` and the
+    /// prefix of `MODELARTS_OBS_PREFIX`, by default `modelarts`. No request is sent.
     pub fn new(client: &Client) -> Self {
         Self { client: client.clone(), obs: None, bucket: None, prefix: None }
     }
@@ -233,7 +233,7 @@ fn url(path: &ObsPath) -> String {
     format!("{path}/")
 }
 
-/// Returns a text as one segment of a key. Characters other than letters, digits, `-`, `_` and `.`
+/// Converts a text to one segment of a key. Characters other than letters, digits, `-`, `_` and `.`
 /// are replaced by `-`.
 fn key_step(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');

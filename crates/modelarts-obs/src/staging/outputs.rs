@@ -88,7 +88,7 @@ impl DownloadOutputs {
         }
     }
 
-    /// Downloads only the output of this name, which must exist.
+    /// Downloads only the output with this name, which must exist.
     pub fn only(mut self, name: impl Into<String>) -> Self {
         self.only = Some(name.into());
         self
@@ -161,7 +161,7 @@ impl fmt::Debug for DownloadOutputs {
     }
 }
 
-/// Returns the name of an output, if it is a valid name of a directory.
+/// Returns the name of an output, or an error if the name is not a valid directory name.
 fn directory_name(name: &str) -> Result<&str, Error> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {

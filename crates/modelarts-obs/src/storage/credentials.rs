@@ -10,12 +10,12 @@ use modelarts_ext::{
 use object_store::{CredentialProvider, aws::AwsCredential};
 use parking_lot::Mutex;
 
-/// Provider of access keys for the crate `object_store`. It requests them from the provider of the
-/// client before every request, so that they are renewed during a long upload. It exchanges an IAM
-/// token for temporary keys.
+/// Provider of access keys for the crate `object_store`. Before every request, the keys are taken
+/// from the provider of the client, so that they are renewed during a long upload. An IAM token is
+/// exchanged for temporary keys.
 pub(super) struct KeyProvider {
     credentials: Arc<dyn ProvideCredentials>,
-    /// Provider of temporary keys for the token of the client; `None` if the address of IAM is not
+    /// Provider of temporary keys for the token of the client; `None` if the endpoint of IAM is not
     /// known.
     temporary: Option<Arc<dyn ProvideCredentials>>,
     context: ProviderContext,
@@ -38,7 +38,7 @@ impl KeyProvider {
         })
     }
 
-    /// Returns valid access keys, and keeps them for [`renew`](Self::renew).
+    /// Returns valid access keys, and stores their credentials for [`renew`](Self::renew).
     pub(super) async fn keys(&self) -> Result<AwsCredential, Error> {
         let mut provider = &self.credentials;
         let mut credentials = self.request(provider).await?;
@@ -56,8 +56,8 @@ impl KeyProvider {
         Ok(keys)
     }
 
-    /// Returns the cached credentials of a provider, or requests new ones with the retry policy of
-    /// the client.
+    /// Returns the cached credentials of a provider, or requests new credentials with the retry
+    /// policy of the client.
     async fn request(&self, provider: &Arc<dyn ProvideCredentials>) -> Result<Credentials, Error> {
         if let Some(credentials) = provider.cached() {
             return Ok(credentials);
@@ -82,7 +82,7 @@ impl KeyProvider {
     }
 
     /// Discards the credentials with this access key, which OBS rejected. Returns `true` if the
-    /// provider may have newer ones.
+    /// provider may have newer credentials.
     pub(super) fn renew(&self, access_key: &str) -> bool {
         let last = self.last.lock().clone();
         last.is_some_and(|(provider, last)| match last.access_keys() {

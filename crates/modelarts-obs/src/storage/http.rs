@@ -29,8 +29,8 @@ const MIN_SPEED: u64 = 32 << 10;
 /// Maximum size of the body of an error response, in bytes. A longer body counts as empty.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// HTTP client with time limits. The inner client has the certificates of the modelarts-ext client.
-/// It does not decode bodies, so that the contents of an object are those that are stored.
+/// HTTP client with time limits. The inner client uses the certificates of the modelarts-ext
+/// client, and does not decode bodies, so that the contents of objects are returned as stored.
 #[derive(Clone, Debug)]
 pub(super) struct TimedClient(pub(super) reqwest::Client);
 
@@ -74,7 +74,7 @@ impl HttpService for TimedClient {
                 let next = limit(RESPONSE_TIMEOUT, async { stream.next().await.transpose() });
                 Some((next.await.transpose()?, stream))
             });
-            // Readers poll the body again after its end.
+            // Readers poll the body again after its end, so the stream is fused.
             let chunks = chunks.fuse();
             let frames = chunks.map_ok(Frame::data).boxed();
             HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
@@ -95,7 +95,7 @@ async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<HttpResp
     Ok(response.map(|body| HttpResponseBody::new(body.map_err(http_error))))
 }
 
-/// Classifies an error of the HTTP client. The crate object_store repeats requests by this kind.
+/// Classifies an error of the HTTP client. The kind determines if object_store retries the request.
 fn http_error(error: reqwest::Error) -> HttpError {
     let kind = match &error {
         error if error.is_timeout() => HttpErrorKind::Timeout,
@@ -151,7 +151,7 @@ fn access_key(authorization: &HeaderValue) -> Option<String> {
     Some(scope.split_once('/')?.0.to_owned())
 }
 
-/// Limits the time of one part of a call.
+/// Waits for one part of a call. Returns an error if the time limit passes.
 async fn limit<T>(
     timeout: Duration,
     part: impl Future<Output = Result<T, HttpError>>,

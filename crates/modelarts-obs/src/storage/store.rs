@@ -22,7 +22,7 @@ use crate::{
 /// with a compatible API accept.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// Minimum and maximum of the pauses between two attempts.
+/// Minimum and maximum pause between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60 * 60));
 
 /// Settings that all buckets of a service share.
@@ -51,7 +51,7 @@ impl Connection {
 }
 
 /// Returns the pauses between attempts. The crate `object_store` panics if the first pause is zero
-/// or longer than the maximum, and if a pause lasts thousands of years.
+/// or longer than the maximum, or if a pause lasts thousands of years.
 fn backoff(policy: &RetryPolicy) -> BackoffConfig {
     let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
     BackoffConfig { init_backoff, max_backoff: policy.cap.clamp(init_backoff, PAUSES.1), base: 2.0 }
@@ -129,7 +129,7 @@ impl Store {
         matches!(self, Self::Service(_))
     }
 
-    /// Returns `true` if both are the same bucket of one connection, or the same local directory.
+    /// Returns `true` if both are the same bucket of a connection, or the same local directory.
     pub(crate) fn is_same_service(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(a), Self::Service(b)) => a.url == b.url && Arc::ptr_eq(&a.keys, &b.keys),
@@ -138,8 +138,8 @@ impl Store {
         }
     }
 
-    /// Calls an operation, and once more with new keys if OBS rejects the keys as expired. `doing`
-    /// describes the operation for an error, such as `writing obs://bucket/key`.
+    /// Calls an operation. If OBS rejects the keys as expired, calls the operation again with new
+    /// keys. `doing` describes the operation for an error, such as `writing obs://bucket/key`.
     pub(crate) async fn call<T, F>(
         &self,
         doing: impl Fn() -> String,
@@ -152,7 +152,7 @@ impl Store {
         self.with_renewal(attempt).await.map_err(|error| error::convert(&error, &doing()))
     }
 
-    /// Calls an operation, and once more with new keys if OBS rejects the keys as expired.
+    /// Calls an operation. If OBS rejects the keys as expired, calls it again with new keys.
     pub(crate) async fn with_renewal<T, F>(
         &self,
         attempt: impl Fn() -> F,
@@ -167,7 +167,7 @@ impl Store {
     }
 
     /// Discards the keys that OBS rejected with this error. Returns `true` if the provider of the
-    /// keys may have newer ones.
+    /// keys may have newer keys.
     fn renew(&self, error: &object_store::Error) -> bool {
         match (self, error::rejected_key(error)) {
             (Self::Service(service), Some(access_key)) => service.keys.renew(&access_key),

@@ -1,8 +1,8 @@
-//! Cache of checksums, which avoids that unchanged files are read again.
+//! Cache of checksums, so that unchanged files are not read again.
 //!
 //! A table is one file in the cache directory. It is written under a temporary name and renamed. If
-//! two processes write a table at the same time, the later one replaces the entries of the other. A
-//! table that cannot be read counts as empty, and a failure to write is only logged.
+//! two processes write a table at the same time, the later file replaces the earlier file. A table
+//! that cannot be read counts as empty, and a failure to write is only logged.
 
 use std::{
     collections::HashMap,
@@ -45,7 +45,7 @@ pub(crate) struct Table<V: Serialize> {
 }
 
 impl<V: Clone + PartialEq + Serialize + DeserializeOwned> Table<V> {
-    /// Reads the table of this name. Blocks.
+    /// Reads the table with this name. Blocks.
     pub(crate) fn open(cache: Option<&Path>, name: &str) -> Self {
         let path = cache.map(|cache| file(cache, "tables", name));
         let bytes = path.as_ref().and_then(|path| fs::read(path).ok());
@@ -105,7 +105,7 @@ pub(crate) fn file(cache: &Path, kind: &str, name: &str) -> PathBuf {
     cache.join(kind).join(&name[..32])
 }
 
-/// Replaces a file, so that another process reads either the old or the new one.
+/// Replaces a file atomically: other processes read either the old or the new file.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
@@ -118,7 +118,7 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
-/// Removes the files of the cache that were not written for [`MAX_AGE`].
+/// Removes the files of the cache whose last write is older than [`MAX_AGE`].
 fn remove_old(table: &Path) {
     let directories = ["tables", "uploads", "downloads"];
     let Some(cache) = table.parent().and_then(Path::parent) else {

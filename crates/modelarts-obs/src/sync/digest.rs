@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 const BUFFER: usize = 256 << 10;
 /// Maximum size of a file that is checked for a private key, in bytes.
 const MAX_KEY_FILE: u64 = 64 << 10;
-/// Number of bytes at the start of such a file that are checked.
+/// Number of bytes at the start of the file that are checked for a private key.
 const KEY_HEAD: usize = 4 << 10;
 /// Assumed resolution of the time stamps of most file systems.
 const RESOLUTION: Duration = Duration::from_millis(20);
@@ -111,7 +111,7 @@ impl Hasher {
         }
     }
 
-    /// Hashes up to `length` bytes from a reader, and returns their number.
+    /// Hashes up to `length` bytes from a reader. Returns the number of hashed bytes.
     pub(crate) fn read(&mut self, from: &mut impl Read, length: u64) -> io::Result<u64> {
         let mut from = from.take(length);
         let mut buffer = vec![0; BUFFER];

@@ -84,7 +84,7 @@ struct PartialFile {
 }
 
 impl Downloads {
-    /// Downloads an object to the file of this name.
+    /// Downloads an object to the file with this name in the directory.
     pub(crate) async fn receive(&self, name: &str, object: &Object) -> Result<Received, Error> {
         let size = object.size;
         let whole = match size < RANGES_FROM {
@@ -92,8 +92,8 @@ impl Downloads {
                 let permit = self.limits.bytes(size).await;
                 let _request = self.limits.request().await;
                 match object.read(0..size, &self.limits).await {
-                    // An object that stands for a directory is not found, because its key ends with
-                    // a slash, which the crate object_store removes.
+                    // An object that stands for a directory cannot be found: its key ends with a
+                    // slash, which the crate object_store removes.
                     Err(error) if size == 0 && error.is_not_found() => {
                         let (root, name) = (self.root.clone(), name.to_owned());
                         blocking(move || target::directory(&root, &name)).await?;
@@ -127,8 +127,8 @@ impl Downloads {
         Ok(Received::File { stamp, sha256 })
     }
 
-    /// Renames a complete file to its final name, and returns its stamp. The file is locked until
-    /// then.
+    /// Renames a complete file to its final name, and returns its stamp. The file stays locked
+    /// until it is renamed.
     async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {
@@ -271,8 +271,8 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Continues the download that the journal describes, if its header is the same, or begins a new
-/// one.
+/// Continues the download that the journal describes, if its header is the same; otherwise begins a
+/// new download.
 fn open_part(
     path: &Path,
     header: Option<&DownloadHeader>,
@@ -310,7 +310,7 @@ fn write_part(mut part: PartialFile, bytes: &Bytes, path: &Path) -> Result<Parti
     Ok(part)
 }
 
-/// Returns the path of the file that a download is written to before it is complete.
+/// Returns the path of the file to which an incomplete download is written.
 fn part_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = format!(".{name}{PART_SUFFIX}");

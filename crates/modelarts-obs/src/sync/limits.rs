@@ -26,7 +26,7 @@ pub(crate) struct Limits {
 
 /// Permit for a share of a limit, which is released on drop.
 pub(crate) struct Permit {
-    /// `None` if the semaphore is closed.
+    /// Permit of the semaphore; `None` if the semaphore is closed.
     _permit: Option<OwnedSemaphorePermit>,
 }
 

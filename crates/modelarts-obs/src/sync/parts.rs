@@ -1,4 +1,4 @@
-//! Sizes of the parts of an upload, and its description in a journal.
+//! Sizes of the parts of an upload, and the description of an upload in a journal.
 
 use std::path::PathBuf;
 

@@ -61,7 +61,7 @@ pub(crate) fn find_conflict<V>(objects: &BTreeMap<String, V>) -> Option<&str> {
     names.find(|name| below(objects, name))
 }
 
-/// Returns `true` if other names are below this one.
+/// Returns `true` if other names are below this name.
 fn below<V>(objects: &BTreeMap<String, V>, name: &str) -> bool {
     let directory = format!("{name}/");
     let next = objects.range(directory.clone()..).next();

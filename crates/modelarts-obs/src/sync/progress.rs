@@ -29,10 +29,10 @@ impl Amount {
 pub struct Progress {
     /// Event that changed the state.
     pub event: SyncEvent,
-    /// Files that are complete at the target, including unchanged ones. The bytes include the
+    /// Files that are complete at the target, including unchanged files. The bytes include the
     /// transferred parts of incomplete files.
     pub done: Amount,
-    /// Files at the source, without those that are left out. 0 before
+    /// Files at the source, except files that are left out. 0 before
     /// [`Planned`](SyncEvent::Planned).
     pub total: Amount,
 }
@@ -46,7 +46,7 @@ pub enum SyncEvent {
     Skipped(Skipped),
     /// The source and the target are listed, so the total is known.
     Planned,
-    /// A part of a large file was transferred, by this call or an earlier one.
+    /// A part of a large file was transferred, by this call or an earlier call.
     Advanced {
         /// Path of the file.
         path: String,
@@ -92,8 +92,8 @@ pub enum SkipReason {
         /// Path of the ignore file: `.gitignore` or `.modelartsignore`, with its directory.
         file: String,
     },
-    /// The caller excluded it with [`DirectorySync::exclude`](crate::DirectorySync::exclude), or
-    /// it is the data of a job whose code directory contains it.
+    /// The caller excluded the path with [`DirectorySync::exclude`](crate::DirectorySync::exclude),
+    /// or the path has data of a job, inside the code directory of the job.
     Excluded,
     /// Data of a version control system: `.git`.
     Repository,
@@ -111,7 +111,7 @@ pub enum SkipReason {
     /// A private key, according to the contents of the file.
     PrivateKey,
     /// A hidden file or directory of the home directory, which belongs to another program:
-    /// settings, caches, keys. Those of other directories are transferred.
+    /// settings, caches, keys. Hidden files of other directories are transferred.
     HiddenInHome,
     /// A download that was interrupted.
     UnfinishedDownload,
@@ -160,7 +160,7 @@ pub struct Summary {
     pub unchanged: Amount,
     /// Number of files that were deleted at the target.
     pub deleted: u64,
-    /// Files and directories that were left out, without the unchanged ones.
+    /// Files and directories that were left out, except unchanged files.
     pub skipped: Vec<Skipped>,
 }
 
@@ -177,7 +177,7 @@ struct SyncState {
     summary: Summary,
 }
 
-/// Events of a synchronization, in their order.
+/// Events of a synchronization, in order.
 pub(crate) type Events = UnboundedReceiver<Result<Progress, Error>>;
 
 impl Reporter {
@@ -192,8 +192,8 @@ impl Reporter {
         (reporter, events)
     }
 
-    /// Changes the state and sends the event. The lock is held meanwhile, so that the events are in
-    /// the order of the changes.
+    /// Changes the state and sends the event. The lock is held until the event is sent, so that the
+    /// events are in the order of the changes.
     fn report(&self, change: impl FnOnce(&mut SyncState) -> Option<SyncEvent>) {
         let mut state = self.state.lock();
         if let Some(event) = change(&mut state)

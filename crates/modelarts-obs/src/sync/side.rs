@@ -119,7 +119,7 @@ pub(crate) async fn list_objects(
             "" => Some(info.key()),
             key => info.key().strip_prefix(key).and_then(|name| name.strip_prefix('/')),
         };
-        // An object with contents takes precedence over one that stands for a directory.
+        // An object with contents takes precedence over an object that stands for a directory.
         if let Some(name) = name
             && name.rsplit('/').next() != Some(WRITE_TEST)
             && (info.size() > 0 || !objects.contains_key(name))

@@ -106,8 +106,8 @@ impl SourceItem {
         Ok(Some(checksums.await?.sha256))
     }
 
-    /// Returns `true` if the entity tag of an object is the MD5 of these contents. For an object,
-    /// the two entity tags are compared.
+    /// Returns `true` if `etag` is the MD5 of these contents. If the contents are those of an
+    /// object, the entity tag of the object is compared with `etag`.
     pub(crate) async fn matches_etag(&self, etag: Option<&str>) -> Result<bool, Error> {
         let Some(md5) = etag.and_then(md5_of_etag) else {
             return Ok(false);
@@ -126,7 +126,7 @@ impl SourceItem {
 }
 
 impl Object {
-    /// Returns the description of an operation on the object, for an error.
+    /// Describes an operation on the object, for an error message.
     pub(crate) fn doing(&self, verb: &str) -> String {
         format!("{verb} obs://{}/{}", self.bucket.name(), self.path)
     }
@@ -169,8 +169,8 @@ impl Object {
         }
     }
 
-    /// Returns the SHA-256 in the metadata. The contents of a local directory, which has no
-    /// metadata, are read.
+    /// Returns the SHA-256 in the metadata. A local directory has no metadata, so its contents are
+    /// read.
     pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
         if self.bucket.store().has_metadata() {
             let _permit = limits.request().await;

@@ -50,7 +50,7 @@ pub(super) enum Transfers {
 
 impl Synchronization {
     /// Transfers the changed files. If deletion is requested, deletes the files that only the
-    /// target has, if `is_surplus` returns `true` for them.
+    /// target has and for which `is_surplus` returns `true`.
     pub(super) async fn run(self, is_surplus: impl Fn(&str) -> bool) -> Result<(), Error> {
         let (actions, mut surplus) = plan(&self.source.listed(), &self.target.listed());
         let mut total = Amount::default();
@@ -101,8 +101,8 @@ impl Synchronization {
         run_all(run.options.transfers, surplus.into_iter().map(delete)).await
     }
 
-    /// Removes the names that denote a file of another name that the source has: through a link to
-    /// a directory, or on a file system that ignores case. Blocks.
+    /// Removes names that denote the same local file as a name of the source: through a link to a
+    /// directory, or on a file system that ignores case. Blocks.
     fn without_other_paths(&self, mut surplus: Vec<String>) -> Vec<String> {
         if let Transfers::Down(downloads) = &self.transfers
             && !surplus.is_empty()
@@ -195,7 +195,7 @@ impl Synchronization {
         Ok(())
     }
 
-    /// Reports the result of a transfer for a dry run.
+    /// Reports the result that a transfer would have, in a dry run.
     async fn pretend(&self, name: &str, source: &SourceItem) -> Result<(), Error> {
         let size = source.size();
         if let SourceItem::File { path, .. } = source {

@@ -9,7 +9,7 @@ use modelarts_ext::Error;
 
 use crate::{address::invalid, error};
 
-/// Returns the path of the file of this name, and creates its parent directories. The name has
+/// Returns the path of the file with this name, and creates its parent directories. The name has
 /// slashes as separators, and `root` is canonical. Blocks.
 pub(crate) fn file(root: &Path, name: &str) -> Result<PathBuf, Error> {
     let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
@@ -25,8 +25,8 @@ pub(crate) fn file(root: &Path, name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Creates the directory of this name and its parents. Links that lead out of the root are an
-/// error. Blocks.
+/// Creates the directory with this name and its parents. Returns an error for a link that leads out
+/// of the root. Blocks.
 pub(crate) fn directory(root: &Path, name: &str) -> Result<PathBuf, Error> {
     check_name(root, name)?;
     let mut path = root.to_owned();
@@ -65,7 +65,7 @@ pub(crate) fn directory(root: &Path, name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Identity of a file, which is the same for all paths to it.
+/// Identity of a file, which is the same for all paths to the file.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -89,7 +89,7 @@ fn in_the_way(path: &Path, name: &str) -> Error {
         .with_advice(Some("remove it, or choose another directory".to_owned()))
 }
 
-/// Checks that each segment of a name is a valid file name on this system.
+/// Returns an error if a segment of a name is not a valid file name on this system.
 pub(crate) fn check_name(root: &Path, name: &str) -> Result<(), Error> {
     let steps = name.split('/').filter(|step| !step.is_empty());
     let is_name = |step: &str| {

@@ -38,12 +38,12 @@ const IN_FLIGHT: u64 = 32 << 20;
 pub(crate) struct Uploads {
     pub(crate) bucket: Bucket,
     pub(crate) prefix: ObsPath,
-    /// Address of the service, which distinguishes the journals.
+    /// Endpoint of the service, which distinguishes the journals.
     pub(crate) address: String,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) reporter: Arc<Reporter>,
-    /// Set once an object was written, so the permission needs no further test.
+    /// Set after an object was written, because the permission then needs no further test.
     pub(crate) writable: OnceCell<()>,
 }
 
@@ -131,7 +131,7 @@ impl Uploads {
         Ok(Some(Sent::Object { sha256: None, etag: None }))
     }
 
-    /// Uploads contents in one request. The returned checksum is that of the bytes that were sent.
+    /// Uploads contents in one request. Returns the checksum of the bytes that were sent.
     async fn send_whole(
         &self,
         name: &str,
@@ -290,7 +290,7 @@ impl Uploads {
         }
     }
 
-    /// Continues the upload in the journal, if its header is the same, or begins a new one.
+    /// Continues the upload in the journal if its header is the same, else begins a new upload.
     async fn begin(
         &self,
         header: &UploadHeader,

@@ -92,7 +92,7 @@ fn of(
     );
 }
 
-/// Returns true if the response is a list, or contains a list at most two levels deep.
+/// Returns `true` if the response is a list, or contains a list at most two levels deep.
 fn has_list(document: &Document, operation: &Operation) -> bool {
     let fields = |schema| members(resolve(document.root, schema), "properties").map(|(_, it)| it);
     let lists = |schema| is_list(resolve(document.root, schema));

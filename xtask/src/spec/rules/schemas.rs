@@ -11,7 +11,7 @@ use crate::codegen::{
     pointer::join,
 };
 
-/// Checks that the version is that of the crates, which clients send in a header.
+/// Checks that the version equals that of the crates, which clients send in a header.
 pub fn version(document: &Document, report: &mut Report) {
     let version = env!("CARGO_PKG_VERSION");
     report.must(
@@ -73,7 +73,7 @@ pub fn references(document: &Document, report: &mut Report) {
 }
 
 /// Checks `x-open-enum`, which must be on a string and name the enumeration of the known values.
-/// There are no other extensions below operations, because a misspelt one would have no effect.
+/// Rejects other extensions below operations, because a misspelt extension would have no effect.
 pub fn open_enums(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         if document.operations.iter().any(|operation| operation.place == *place) {

@@ -1,4 +1,4 @@
-//! Body of a call: from a file, stdin or the command line, with fields by their paths.
+//! Request body of a call, from a file, stdin or the command line, with fields set by their paths.
 
 use std::{fs, io, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{failure::Failure, wording::near_or};
 
 const MAX_INDEX: usize = 1_000;
 
-/// Reads the body and sets the fields; `None` if there are neither.
+/// Reads the body and sets the fields. Returns `None` if neither is given.
 pub(super) fn read(
     operation: &Operation,
     text: Option<&str>,
@@ -42,7 +42,7 @@ pub(super) fn read(
     Ok(Some(body))
 }
 
-/// Parses the value of `--body`.
+/// Parses the value of `--body`: JSON, `-` for stdin, or the path of a file.
 fn parse(text: &str) -> Result<Value, Failure> {
     let invalid = |place: &str, error: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{place}: {error}; it must be JSON"))
@@ -72,7 +72,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// Splits a path such as `spec.volumes[0].nfs`.
+/// Splits a path such as `spec.volumes[0].nfs` into names and indexes.
 fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
     let mut steps = Vec::new();
     for part in path.split('.') {
@@ -138,7 +138,7 @@ fn set(body: &mut Value, shape: Shape, path: &str, text: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Returns the field of a schema. Suggests names that exist.
+/// Returns the field of a schema with this name. The error suggests names that exist.
 fn field(schema: &str, name: &str) -> Result<&'static Field, String> {
     let fields = || FIELDS.iter().filter(|field| field.schema == schema);
     fields().find(|field| field.name == name).ok_or_else(|| {
@@ -149,7 +149,7 @@ fn field(schema: &str, name: &str) -> Result<&'static Field, String> {
     })
 }
 
-/// Returns the value that a text denotes for this shape.
+/// Parses a text as a value of this shape.
 fn typed(shape: Shape, text: &str) -> Result<Value, String> {
     let json = || serde_json::from_str::<Value>(text).ok();
     let (value, rule) = match shape {

@@ -1,4 +1,4 @@
-//! Operations, their parameters and bodies, from the tables and the text of the description.
+//! Operations with their parameters and bodies, from the tables and the OpenAPI description.
 
 use std::{io, sync::LazyLock};
 
@@ -69,18 +69,18 @@ pub(crate) struct OperationParameter {
 /// The OpenAPI description, compressed to a sixth by the build script.
 const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/modelarts.yaml.deflate"));
 
-/// The description. `api` takes only texts and examples from it.
+/// Parsed OpenAPI description. The command `api` reads only texts and examples from it.
 pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap_or_default();
     yaml_serde::from_str(&description).unwrap_or_default()
 });
 
-/// Returns the part of the description on an operation.
+/// Returns the part of the OpenAPI description about an operation.
 pub(crate) fn documented(operation: &Operation) -> &'static Value {
     &DOCUMENT["paths"][operation.path][operation.method.to_ascii_lowercase()]
 }
 
-/// Returns a text of the description on one line.
+/// Returns a text of the OpenAPI description as one line.
 fn text(value: &Value) -> Option<String> {
     let words: Vec<&str> = value.as_str()?.split_whitespace().collect();
     Some(words.join(" "))
@@ -141,7 +141,7 @@ impl OperationDetails {
         }
     }
 
-    /// Returns a call that can be adapted.
+    /// Returns an example of a command line that calls the operation.
     fn call(&self) -> String {
         let mut call = format!("modelarts api {}", self.row.id);
         let needed = self.parameters.iter().filter(|parameter| parameter.required);
@@ -174,7 +174,7 @@ impl OperationParameter {
     }
 }
 
-/// Adds the fields of a body with their paths. `open` has the schemas that contain this one.
+/// Adds the fields of a body with their paths. `open` contains the enclosing schemas.
 fn add_fields(
     shape: Shape,
     path: &str,
@@ -207,7 +207,7 @@ fn add_fields(
     open.pop();
 }
 
-/// Returns a type in words.
+/// Returns the name of a type for people, such as `whole number`.
 fn kind(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".to_owned(),

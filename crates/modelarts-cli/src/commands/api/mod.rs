@@ -43,10 +43,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub(crate) struct Api {
-    /// Operation, such as ShowTrainingQuotas; without it, all operations are listed.
+    /// Name of the operation, such as ShowTrainingQuotas; if not given, all operations are listed.
     #[arg(value_name = "OPERATION")]
     operation: Option<String>,
-    /// Parameters of the path, the query and the headers. The project is that of the client.
+    /// Parameters of the path, the query and the headers. The project of the client is always set.
     #[arg(value_name = "KEY=VALUE")]
     parameters: Vec<String>,
     /// Body: a file with JSON or YAML, - for stdin, or JSON.
@@ -91,7 +91,7 @@ impl Api {
         let parameters = self.parameters(operation)?;
         let mut body = body::read(operation, self.body.as_deref(), &self.fields)?;
         let takes_body = operation.parameters().any(|parameter| parameter.name == "body");
-        // The conditions of a search are optional, but its body is not.
+        // A search needs a request body even if it has no conditions.
         if body.is_none() && takes_body && operation.effect == Effect::Read {
             body = Some(Value::Object(Map::new()));
         }
@@ -117,7 +117,7 @@ impl Api {
             true => self.print_all(session, call).await?,
             false => {
                 let value = call.send().await?.into_inner();
-                // Deletions return nothing or an empty text.
+                // Deletions return no body or an empty text.
                 let is_empty = value.is_null() || value == "" && session.output.is_text();
                 if !is_empty {
                     self.print(session, value)?;
@@ -127,7 +127,7 @@ impl Api {
         Ok(ExitStatus::Success)
     }
 
-    /// Returns the parameters by their names. Suggests names that exist.
+    /// Parses the parameters into names and values. The error suggests names that exist.
     fn parameters<'a>(&'a self, operation: &Operation) -> Result<Vec<(&'a str, &'a str)>, Failure> {
         let names = || operation.parameters().map(|parameter| parameter.name);
         let parse = |text: &'a String| {
@@ -159,8 +159,8 @@ impl Api {
         }
     }
 
-    /// Prints the rows of all pages: as they arrive in the format `ndjson`, else in a document like
-    /// that of one page.
+    /// Prints the rows of all pages. The format `ndjson` prints each row as it arrives; the other
+    /// formats print one document in the form of a page.
     async fn print_all(&self, session: &Session, call: OperationCall) -> Result<(), Failure> {
         let pagination = pagination(call.operation())?;
         let mut pages = call.list().pages();
@@ -190,7 +190,7 @@ impl Api {
     }
 }
 
-/// Returns the operation with this name, in upper or lower case, or with this name of a method.
+/// Returns the operation whose name, in upper or lower case, or whose method name is `name`.
 fn find(name: &str) -> Result<&'static Operation, Failure> {
     let is_named = |operation: &&Operation| {
         operation.id.eq_ignore_ascii_case(name) || operation.method_name == name
@@ -202,7 +202,7 @@ fn find(name: &str) -> Result<&'static Operation, Failure> {
     })
 }
 
-/// Returns the pagination of a list that `--all` can read.
+/// Returns the pagination of a list. Returns an error if `--all` cannot read the list.
 fn pagination(operation: &'static Operation) -> Result<Pagination, Failure> {
     let reason = match operation.pagination {
         Some(pagination) if pagination.offset != Offset::LineCursor => return Ok(pagination),
@@ -253,7 +253,7 @@ pub(crate) struct PreparedRequest {
 }
 
 impl PreparedRequest {
-    /// Builds the request. Secrets in its body are masked unless `show_secrets` is set.
+    /// Builds the request of a call. Secrets in the body are masked unless `show_secrets` is set.
     pub(crate) fn new(call: &OperationCall, show_secrets: bool) -> Result<Self, Failure> {
         let request = call.request()?;
         let headers = request.headers().iter().map(|(name, value)| {

@@ -37,7 +37,7 @@ pub(crate) struct Algorithms {
     limit: Option<usize>,
 }
 
-/// A command on one algorithm.
+/// Commands on a single algorithm.
 #[derive(Debug, Subcommand)]
 enum AlgorithmCommand {
     /// Prints an algorithm with its engine, channels and hyper-parameters.
@@ -236,7 +236,7 @@ impl Algorithms {
     }
 }
 
-/// Prints the algorithm with this id, or else with this name.
+/// Prints an algorithm. `name` is its id if it has the form of an id, otherwise its name.
 async fn show(session: &Session, name: &str) -> Result<ExitStatus, Failure> {
     let client = session.client().await?;
     let is_id = name.len() == 36 && name.bytes().all(|c| c == b'-' || c.is_ascii_hexdigit());

@@ -186,7 +186,7 @@ impl Flavors {
         is_named
             && has(row.cores, self.min_cores)
             && has(Some(row.cards), self.min_cards)
-            // A flavor without a maximum has none.
+            // A flavor that states no maximum number of nodes has no limit.
             && has(row.max_nodes.or(Some(i64::MAX)), self.nodes)
     }
 }

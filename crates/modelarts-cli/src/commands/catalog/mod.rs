@@ -1,4 +1,4 @@
-//! Commands on what the service offers.
+//! Commands that list the algorithms, engines and flavors of the service.
 
 pub(crate) mod algorithms;
 pub(crate) mod engines;

@@ -1,4 +1,4 @@
-//! The browser of the user.
+//! Access to the browser of the user.
 
 use std::{env, io, io::Write, path::Path};
 
@@ -6,8 +6,8 @@ use tempfile::{Builder, TempPath};
 
 use crate::state::state_directory;
 
-/// Returns `true` if a browser can appear before the user: not for a login from another machine,
-/// and not without a display.
+/// Returns `true` if a browser can be shown to the user: the user is not logged in from another
+/// machine, and a display exists.
 pub(super) fn has_desktop() -> bool {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     let has_display = cfg!(any(windows, target_os = "macos"))
@@ -17,8 +17,8 @@ pub(super) fn has_desktop() -> bool {
     has_display && !is_set("SSH_CONNECTION")
 }
 
-/// Opens a login link, which a file has because other users can read the arguments of programs. The
-/// browser reads the file later. `None` if no browser was found.
+/// Opens a login link through a private file, because other users can read program arguments.
+/// Returns the file, which the browser reads later, or `None` if no browser was found.
 pub(super) fn open(link: &str) -> Option<TempPath> {
     let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"));
     let opened = directory.and_then(|directory| {
@@ -29,13 +29,13 @@ pub(super) fn open(link: &str) -> Option<TempPath> {
     opened.inspect_err(|error| note!("no browser has opened: {error}")).ok()
 }
 
-/// Writes a page that leads to the link. Only this user can read it.
+/// Writes an HTML page that redirects to the link. Only this user can read the file.
 fn write(link: &str, directory: &Path) -> io::Result<TempPath> {
     std::fs::create_dir_all(directory)?;
     let mut named = Builder::new();
     let named = named.prefix("console-").suffix(".html");
     let mut file = named.tempfile_in(directory)?;
-    // The link consists of an address and hexadecimal digits.
+    // The link needs no escapes: it consists of an address and hexadecimal digits.
     writeln!(
         file,
         "<!doctype html><meta charset=\"utf-8\"><title>ModelArts</title><meta \

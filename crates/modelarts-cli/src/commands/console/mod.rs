@@ -35,7 +35,7 @@ pub(crate) struct ConsoleCommand {
     /// Shows jobs, and rejects all changes.
     #[arg(long)]
     read_only: bool,
-    /// Opens no browser. By default, one opens if this is a terminal with a desktop.
+    /// Opens no browser. By default, a browser opens if a terminal and a desktop exist.
     #[arg(long)]
     no_browser: bool,
 }

@@ -1,4 +1,4 @@
-//! Start of the page, with the port and the sessions that a user expects.
+//! Start of the console page, with a stable port and with sessions that survive a restart.
 
 use std::{
     fs, io,
@@ -16,15 +16,15 @@ use crate::{
     state::{self, state_directory},
 };
 
-/// Ports that are tried in this order, so that a bookmark and the session of a browser stay valid.
+/// Ports that are tried in order. Fixed ports keep bookmarks and browser sessions valid.
 const PORTS: std::ops::Range<u16> = 8900..8910;
 
-/// File with the key in the state directory. Only this user can read it.
+/// File in the state directory with the session key. Only this user can read the file.
 const FILE: &str = "console.key";
-/// Length of the key, in bytes.
+/// Length of the session key, in bytes.
 const LENGTH: usize = 32;
 
-/// Rejects an address that other machines can reach. `flag` is the flag of the address.
+/// Returns an error if the address is not a loopback address. `flag` is the flag of the address.
 pub(crate) fn check_address(listen: Option<SocketAddr>, flag: &str) -> Result<(), Failure> {
     match listen.filter(|address| !address.ip().is_loopback()) {
         None => Ok(()),
@@ -36,15 +36,15 @@ pub(crate) fn check_address(listen: Option<SocketAddr>, flag: &str) -> Result<()
     }
 }
 
-/// Starts the page at an address; `None` selects a free port. `flag` is the flag of the address,
-/// for errors.
+/// Starts the page at an address. `None` selects a free port. `flag` is the flag of the address in
+/// error messages.
 pub(crate) async fn start_page(
     client: &Client,
     listen: Option<SocketAddr>,
     flag: &str,
     settings: impl Fn(ConsoleBuilder) -> ConsoleBuilder,
 ) -> Result<Console, Failure> {
-    // Sessions of a page for another project are not valid, because a browser may still show it.
+    // Sessions are valid for one project, because a browser may still show another project.
     let key = stored_key().map(|key| [&key, project(client).as_bytes()].concat());
     let start = |address| {
         let builder = settings(Console::builder(client.clone())).listen(address);
@@ -75,15 +75,15 @@ pub(crate) async fn start_page(
     Err(failure)
 }
 
-/// Returns the key of this user, which the first call creates, so that browsers stay logged in when
-/// the page starts again. `None` if it cannot be stored: sessions end with the page then.
+/// Returns the session key of this user, or creates it, so that browsers stay logged in after a
+/// restart. `None` if the key cannot be stored; sessions then end with the page.
 fn stored_key() -> Option<Vec<u8>> {
     let path = state_directory()?.join(FILE);
     let key = read_key(&path).map_or_else(|| create_key(&path), Ok);
     key.inspect_err(|error| tracing::debug!(%error, "sessions end with the page")).ok()
 }
 
-/// Returns the key in a file. `None` if it has none, or if other users could have read it.
+/// Returns the key in a file. `None` if the file has no key, or other users can read the file.
 fn read_key(path: &Path) -> Option<Vec<u8>> {
     #[cfg(unix)]
     {

@@ -26,7 +26,7 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Bucket and directory of code that is only checked.
+/// Placeholder bucket for code that is checked but not sent.
 const UNSENT: &str = "unsent";
 
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ pub(crate) struct CheckedCode {
     left_out: usize,
 }
 
-/// Findings about a draft.
+/// Findings about a draft, and its local code.
 pub(crate) struct Checked {
     pub(crate) violations: Vec<Violation>,
     warnings: Vec<Warning>,
@@ -117,7 +117,7 @@ impl Check {
         } else {
             not_compared = values_of_service(&draft);
             if draft.needs_engine() {
-                // The default engine is chosen from those of the service.
+                // Placeholder for the default engine, which only the service can determine.
                 draft.edit(|job| job.preset_image("PyTorch", "default"));
             }
         }
@@ -158,7 +158,7 @@ impl Check {
     }
 }
 
-/// Returns the flavor, the engine and the algorithm of a draft.
+/// Describes the flavor, the engine and the algorithm of a draft, which only the service knows.
 fn values_of_service(draft: &Draft) -> Vec<String> {
     let body = draft.job.body();
     let (resource, algorithm) = (&body["spec"]["resource"], &body["algorithm"]);
@@ -178,7 +178,7 @@ fn values_of_service(draft: &Draft) -> Vec<String> {
         .collect()
 }
 
-/// Fails if the file of a draft has mistakes. The error has those of the rest of the job, too.
+/// Returns an error with all violations of the job if the file of the draft has mistakes.
 pub(crate) async fn require_sound_file(draft: &Draft, client: &Client) -> Result<(), Failure> {
     match &draft.file {
         Some(file) if !file.violations.is_empty() => {
@@ -189,7 +189,7 @@ pub(crate) async fn require_sound_file(draft: &Draft, client: &Client) -> Result
     }
 }
 
-/// Checks a draft and its code directory without a request.
+/// Checks a draft and its code directory. Sends no request.
 pub(crate) async fn check_draft(draft: &Draft, client: &Client) -> Result<Checked, Failure> {
     let mut job = draft.job.clone();
     if let Some((_, boot_file)) = &draft.code {
@@ -204,7 +204,7 @@ pub(crate) async fn check_draft(draft: &Draft, client: &Client) -> Result<Checke
     Ok(Checked { violations: report.violations, warnings: report.warnings, code })
 }
 
-/// Adds the findings about the code directory.
+/// Checks the code directory, if the draft has one, and adds the findings to the report.
 async fn check_code(
     draft: &Draft,
     client: &Client,
@@ -213,7 +213,7 @@ async fn check_code(
     let Some((directory, boot_file)) = &draft.code else {
         return Ok(None);
     };
-    // An empty directory in place of OBS, so that no request is sent.
+    // An empty directory stands in for OBS, so that no request is sent.
     let empty = tempfile::tempdir().map_err(Failure::local)?;
     std::fs::create_dir(empty.path().join(UNSENT)).map_err(Failure::local)?;
     let obs = Obs::directory(empty.path()).with_cache_dir(empty.path().join("cache"));
@@ -229,7 +229,7 @@ async fn check_code(
     let staged = match stage.await {
         Ok(staged) => staged,
         Err(error) if !error.violations().is_empty() => {
-            // Both checks have the rules on the name of the boot file.
+            // The checks of the job and of the code share the rules on the name of the boot file.
             for violation in error.violations() {
                 let is_same = |known: &Violation| {
                     known.field() == violation.field() && known.rule() == violation.rule()
@@ -252,7 +252,7 @@ async fn check_code(
     }))
 }
 
-/// Returns a client that sends nothing. Its cloud is that of the context and the environment.
+/// Returns a client that sends no requests. The context and the environment determine its cloud.
 fn offline_client(session: &Session) -> Result<Client, Failure> {
     let builder = || -> Result<ClientBuilder, Failure> {
         let builder = ClientBuilder::default().environment(session.selection.environment()?);
@@ -260,14 +260,14 @@ fn offline_client(session: &Session) -> Result<Client, Failure> {
     };
     match builder()?.build() {
         Ok(client) => Ok(client),
-        // Without a region, the rules are those of Huawei Cloud.
+        // Without a region, the rules of Huawei Cloud apply.
         Err(_) => Ok(builder()?.endpoint("https://unused.invalid").build()?),
     }
 }
 
 impl Draft {
-    /// Returns the error of a job that was not created. Violations are listed with the lines of the
-    /// file, and with the mistakes of the file itself.
+    /// Returns the failure for an error that prevented the creation of the job. Violations are
+    /// listed with their lines in the file, together with the mistakes of the file.
     pub(crate) fn refusal(&self, error: Error) -> Failure {
         match error.violations() {
             [] => Failure::NotCreated(error),
@@ -276,7 +276,7 @@ impl Draft {
         }
     }
 
-    /// Returns the error for these violations, and those of the file.
+    /// Returns the failure that lists these violations and the mistakes of the file.
     pub(crate) fn unchecked(&self, violations: &[Violation]) -> Failure {
         let all = self.all_violations(violations);
         let rules = match all.len() {
@@ -289,7 +289,7 @@ impl Draft {
         Failure::Unchecked(text, all)
     }
 
-    /// Returns the mistakes of the file, and the violations of the check that they do not explain.
+    /// Returns the mistakes of the file, and the violations that these mistakes do not explain.
     pub(crate) fn all_violations(&self, checked: &[Violation]) -> Vec<Violation> {
         let mut all = self.file.as_ref().map_or_else(Vec::new, |file| file.violations.clone());
         let in_file = all.len();
@@ -297,7 +297,7 @@ impl Draft {
             let field = violation.field();
             let name = field.rsplit(['.', ']']).next().unwrap_or_default();
             let is_explained = all[..in_file].iter().any(|mistake| {
-                // The value is missing because its field is misspelt, or because it was left out.
+                // A misspelt or missing field explains why the value is missing.
                 mistake.field() == field
                     || (violation.value().is_none()
                         && !name.is_empty()
@@ -310,7 +310,7 @@ impl Draft {
         all
     }
 
-    /// Returns a violation with its file and line.
+    /// Formats a violation with its file and line, if they are known.
     pub(crate) fn located(&self, violation: &Violation) -> String {
         match self.line(violation) {
             Some((file, line)) => format!("{file}:{line}: {violation}"),
@@ -318,7 +318,7 @@ impl Draft {
         }
     }
 
-    /// Returns the file and the line of a violation; `None` if it is not in the file.
+    /// Returns the file and the line of a violation. `None` if the field is not in the file.
     pub(crate) fn line(&self, violation: &Violation) -> Option<(&str, u64)> {
         let file = self.file.as_ref()?;
         Some((file.name(), file.line(violation)?))

@@ -1,4 +1,4 @@
-//! Choices of the service for a job: the default engine, and the flavors to choose from.
+//! Values that only the service knows: the default engine, and the available flavors.
 
 use std::cmp::Reverse;
 
@@ -6,13 +6,13 @@ use modelarts_ext::Client;
 
 use crate::{commands::create::draft::Draft, failure::Failure, output::hardware};
 
-/// Engine of scripts without `--engine`.
+/// Name of the default engine, which runs scripts without `--engine`.
 const DEFAULT_ENGINE: &str = "PyTorch";
 /// Maximum number of engines or flavors that are read.
 const MAX_ROWS: usize = 500;
 
-/// Completes a draft with what only the service knows: the default engine. Fails if the flavor is
-/// missing.
+/// Sets the default engine of a draft if the draft needs an engine. Returns an error if the flavor
+/// is missing.
 pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), Failure> {
     if draft.needs_flavor() {
         return Err(missing_flavor(client).await);
@@ -37,7 +37,7 @@ pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), 
         Some((name, version, engine.v1_compatible == Some(true)))
     });
     let of_default = named.clone().filter(|(name, ..)| *name == DEFAULT_ENGINE);
-    // Engines of the first version of the API ignore the directories of a request.
+    // Engines of version 1 of the API ignore the directories of a request, so they come last.
     let newest = of_default.max_by_key(|(_, version, is_old)| (Reverse(*is_old), numbers(version)));
     if let Some((name, version, _)) = newest {
         return Ok((name.to_owned(), version.to_owned()));
@@ -50,7 +50,7 @@ pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), 
     )))
 }
 
-/// Returns the numbers of the first part of a version: `pytorch_1.8.0-cuda_10.2` is 1, 8, 0.
+/// Returns the leading number of a version in parts: 1, 8, 0 for `pytorch_1.8.0-cuda_10.2`.
 fn numbers(version: &str) -> Vec<u64> {
     let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.');
@@ -58,7 +58,7 @@ fn numbers(version: &str) -> Vec<u64> {
     digits.split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
-/// Returns the error for a job without a flavor, with the flavors of the service.
+/// Returns the failure for a job without a flavor, which lists the flavors of the service.
 async fn missing_flavor(client: &Client) -> Failure {
     let rule = "--flavor is missing, and neither the file nor the context has a flavor or a pool";
     match client.flavors(None).collect(MAX_ROWS).await {

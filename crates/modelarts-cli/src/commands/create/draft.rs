@@ -1,4 +1,4 @@
-//! `Draft`: a job from flags and a file, with the local directories that it needs.
+//! `Draft`: a job from flags and a file, before its local directories are staged.
 
 use std::{
     fs,
@@ -22,37 +22,37 @@ use crate::{
     failure::Failure,
 };
 
-/// Recommended name of the input.
+/// Recommended name of an input, used if the user gives none.
 const INPUT: &str = "data_url";
-/// Recommended name of the output.
+/// Recommended name of an output, used if the user gives none.
 const OUTPUT: &str = "train_url";
-/// Address of channels whose local directories are not staged yet.
+/// Placeholder address of channels whose local directories are not staged yet.
 const UNSTAGED: &str = "obs://staged";
-/// Characters of the random end of a generated name.
+/// Characters of the random suffix of a generated name.
 const RANDOM: &str = "abcdefghijkmnpqrstuvwxyz23456789";
-/// Maximum length of the name of a script in a generated name.
+/// Maximum length of the script name in a generated name, in characters.
 const MAX_STEM: usize = 50;
 
 /// A job that is not staged yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// The job. Local directories have placeholders for their addresses.
+    /// The job. Placeholders stand for the addresses of local directories.
     pub(crate) job: CreateJob,
-    /// Code directory, with the script to start.
+    /// Local code directory, and the script in it that the job starts.
     pub(crate) code: Option<(PathBuf, Option<String>)>,
-    /// Local directories of inputs, by their names.
+    /// Names and local directories of inputs.
     pub(crate) data: Vec<(String, PathBuf)>,
-    /// Outputs that get a new address.
+    /// Names of the outputs that get a new address.
     pub(crate) outputs: Vec<String>,
-    /// Bucket for staging, if it is not that of the context.
+    /// Bucket for staging, if it is not the bucket of the context.
     pub(crate) bucket: Option<String>,
     pub(crate) file: Option<JobFile>,
-    /// Environment variables whose values may be secrets.
+    /// Names of environment variables whose values may be secrets.
     pub(crate) inherited: Vec<String>,
 }
 
 impl Draft {
-    /// Creates the draft. Nothing is sent.
+    /// Creates the draft. Sends no request.
     pub(crate) fn new(
         flags: &JobFlags,
         jobs: &TrainingJobs,
@@ -79,7 +79,7 @@ impl Draft {
         if !is_named && flags.parameters.text("name").is_none() {
             draft.edit(|job| job.name(generated_name(flags)));
         }
-        // A flavor of the context may not fit a pool that is given, and vice versa.
+        // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
             draft.set(&context.flavor, CreateJob::flavor);
             draft.set(&context.pool, CreateJob::pool);
@@ -104,7 +104,7 @@ impl Draft {
         self.job = edit(self.job.clone());
     }
 
-    /// Applies a setter if the flag is given.
+    /// Applies a setter to the job if the flag is given.
     fn set<T: Clone>(&mut self, flag: &Option<T>, set: impl FnOnce(CreateJob, T) -> CreateJob) {
         if let Some(value) = flag.clone() {
             self.edit(|job| set(job, value));
@@ -298,13 +298,13 @@ impl Draft {
     }
 }
 
-/// Returns the text at a field of the body; empty if it is missing.
+/// Returns a text field in a section of the body. Empty if the field is missing.
 fn text(job: &CreateJob, section: &str, field: &str) -> String {
     let body = job.body();
     body[section][field].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns `true` for an address in OBS.
+/// Returns `true` if the text is an address in OBS.
 pub(crate) fn is_address(text: &str) -> bool {
     text.starts_with("obs://")
 }
@@ -316,7 +316,7 @@ fn below(directory: &str, file: &str) -> String {
     }
 }
 
-/// Parses `NAME` or `NAME=obs://…` or `obs://…`. The place is empty without an address.
+/// Parses `NAME`, `NAME=obs://…` or `obs://…`. The place is empty if no address is given.
 fn output_channel(text: &str) -> Result<Channel, Failure> {
     let (name, place) = match text.split_once('=') {
         Some((name, place)) => (Some(name), place),
@@ -332,7 +332,7 @@ fn output_channel(text: &str) -> Result<Channel, Failure> {
     Ok(Channel { name: name.map(str::to_owned), place: place.to_owned() })
 }
 
-/// Returns a name that is probably free: that of the script, and random characters.
+/// Returns a name that is probably unique: the name of the script, and a random suffix.
 pub(super) fn generated_name(flags: &JobFlags) -> String {
     let source = flags.script.as_deref().or(flags.code_dir.as_deref());
     let stem = source.and_then(|source| {
@@ -346,7 +346,7 @@ pub(super) fn generated_name(flags: &JobFlags) -> String {
         _ => '-',
     };
     let stem: String = stem.iter().flat_map(|stem| stem.chars()).map(plain).collect();
-    // A name that begins with a hyphen would be a flag of other commands.
+    // Other commands would read a name that begins with a hyphen as a flag.
     let stem = match stem.trim_matches('-') {
         "" => "job".to_owned(),
         stem => stem.chars().take(MAX_STEM).collect(),
@@ -357,7 +357,7 @@ pub(super) fn generated_name(flags: &JobFlags) -> String {
     format!("{stem}-{random}")
 }
 
-/// Returns the path of a file relative to a directory, with slashes.
+/// Returns the relative path of a file in a directory, with slashes. `None` if the file is outside.
 pub(crate) fn path_below(file: &Path, directory: &Path) -> Option<String> {
     let file = fs::canonicalize(file).ok()?;
     let directory = fs::canonicalize(directory).ok()?;
@@ -379,7 +379,7 @@ fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns an error with a name that is similar to the last name of a path.
+/// Returns the failure for a missing file, with the most similar name in its directory.
 fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

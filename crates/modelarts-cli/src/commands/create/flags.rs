@@ -1,4 +1,4 @@
-//! `JobFlags`: the flags that describe a job, of `submit`, `run` and `check`.
+//! `JobFlags`: the flags of `submit`, `run` and `check` that describe a job.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::commands::{
     jobs::{time_span, whole_number},
 };
 
-/// Headings of the flags of the table in their order. Flags without a heading come first.
+/// Headings of the flags of the parameter table, in order. Flags without a heading come first.
 const HEADINGS: [&str; 4] = ["", "Code", "Resources", "Run"];
 
-/// The description of a job. Flags take precedence over the file, and `--set` over both.
+/// Description of a job. Flags take precedence over the file, and `--set` over both.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobFlags {
-    /// Script to run: a Python file here, whose directory is sent as the code, or
+    /// Script to run: a Python file on this machine, whose directory is sent as the code, or
     /// obs://BUCKET/CODE/train.py; or the code directory, with --boot-file or --command.
     #[arg(
         value_name = "SCRIPT",
@@ -34,7 +34,7 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Pair>,
 
-    /// Code directory, if it is not that of the script: a directory here, or obs://BUCKET/CODE/.
+    /// Code directory, if not that of the script: a local directory, or obs://BUCKET/CODE/.
     #[arg(long, value_name = "DIR", help_heading = "Code")]
     pub(crate) code_dir: Option<String>,
     /// Script to start, if SCRIPT is the code directory: a path in it.
@@ -43,11 +43,11 @@ pub(crate) struct JobFlags {
     /// Hyper-parameter: epochs=20; may be repeated.
     #[arg(short, long, value_name = "NAME=VALUE", help_heading = "Code", display_order = 200)]
     pub(crate) param: Vec<Pair>,
-    /// Environment variable: SEED=1, or API_KEY for its value here; may be repeated.
+    /// Environment variable: SEED=1, or API_KEY to take its local value; may be repeated.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Code", display_order = 201)]
     pub(crate) env: Vec<Variable>,
 
-    /// Input: a directory here, or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
+    /// Input: a local directory or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
     #[arg(long, value_name = "[NAME=]DIR", help_heading = "Data")]
     pub(crate) data: Vec<Channel>,
     /// Input from a data set of the service; may be repeated.
@@ -57,8 +57,8 @@ pub(crate) struct JobFlags {
     /// repeated.
     #[arg(long, value_name = "NAME[=obs://BUCKET/DIR/]", help_heading = "Data")]
     pub(crate) out: Vec<String>,
-    /// Inputs and outputs whose directory the script finds in a variable of their name, not in an
-    /// argument.
+    /// Inputs and outputs whose directories the script receives as environment variables with their
+    /// names, not as arguments.
     #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
     pub(crate) pass_by_env: Vec<String>,
     /// Outputs whose files are copied into the container before the start, to continue a run.
@@ -72,16 +72,16 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "BUCKET", help_heading = "Data")]
     pub(crate) bucket: Option<String>,
 
-    // Flags of the table of parameters. Their headings follow those above.
+    // Flags of the parameter table. Their headings follow the headings above.
     #[command(flatten)]
     pub(crate) parameters: ParameterFlags,
-    /// Topic for messages about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with the events;
-    /// JobCompleted, JobFailed and JobTerminated if none are given.
+    /// Topic for notifications about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with a list of
+    /// events; by default, JobCompleted, JobFailed and JobTerminated.
     #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]
     pub(crate) notify: Option<Topic>,
 }
 
-/// Values of the flags of the table of parameters, as texts that their types accept.
+/// Flags of the parameter table with their values, as texts that the types of the flags accept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParameterFlags(Vec<(&'static Parameter, String)>);
 
@@ -105,7 +105,7 @@ impl ParameterFlags {
     }
 }
 
-/// Returns the flags of the table in the order of their headings.
+/// Returns the flags of the parameter table in the order of their headings.
 fn table() -> impl Iterator<Item = (&'static Parameter, &'static Flag)> {
     HEADINGS.iter().flat_map(|heading| {
         let flags = parameters().filter_map(|it| Some((it, it.flag.as_ref()?)));
@@ -113,7 +113,7 @@ fn table() -> impl Iterator<Item = (&'static Parameter, &'static Flag)> {
     })
 }
 
-/// Returns the value of a flag if its type accepts it.
+/// Returns the value of a flag, or an error if the type of the flag does not accept the value.
 fn checked(parameter: &Parameter, text: &str) -> Result<String, String> {
     match parameter.method() {
         Some(Method::Number(_)) => whole_number::<u32>(text).map(drop)?,

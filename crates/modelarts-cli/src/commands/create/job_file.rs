@@ -15,15 +15,15 @@ use crate::failure::Failure;
 #[derive(Clone, Debug)]
 pub(crate) struct JobFile {
     name: String,
-    /// Lines and values of the fields, by their paths.
+    /// Line and value of each field, by the path of the field.
     fields: BTreeMap<String, (u64, Value)>,
-    /// Fields that do not exist, and values of wrong types. The job does not have them.
+    /// Unknown fields, and values of wrong types. The job does not contain them.
     pub(crate) violations: Vec<Violation>,
 }
 
 impl JobFile {
     /// Reads a file, or stdin for `-`. Fields with mistakes are left out of the job, so that
-    /// mistakes in the others are found, too.
+    /// mistakes in the other fields are found as well.
     pub(crate) fn read(path: &Path, jobs: &TrainingJobs) -> Result<(Self, CreateJob), Failure> {
         let (name, text) = read(path)?;
         let is_json = match path.extension() {
@@ -55,11 +55,11 @@ impl JobFile {
         }
     }
 
-    /// Returns the line of the field of a violation; `None` if the field comes from a flag.
+    /// Returns the line of the field of a violation. `None` if a flag has set the field.
     pub(crate) fn line(&self, violation: &Violation) -> Option<u64> {
         let (line, value) = self.fields.get(violation.field())?;
         let is_same = violation.value().is_none_or(|checked| {
-            // Numbers and switches become text where the service takes text.
+            // Numbers and booleans become text where the service expects text.
             checked == value || checked.as_str() == Some(&value.to_string())
         });
         is_same.then_some(*line)
@@ -84,7 +84,7 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// A value with the lines of all values in it.
+/// A value, with the lines of all values that it contains.
 enum Node {
     Scalar(Value),
     List(Vec<Spanned<Node>>),
@@ -147,8 +147,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// Returns the lines and values of all fields by their paths. JSON is read as YAML. Empty if the
-/// text cannot be read.
+/// Returns the line and the value of each field, by its path. JSON is read as YAML. The result is
+/// empty if the text cannot be parsed.
 fn fields(text: &str) -> BTreeMap<String, (u64, Value)> {
     let mut fields = BTreeMap::new();
     if let Ok(node) = serde_saphyr::from_str::<Node>(text) {
@@ -181,7 +181,7 @@ fn collect(
                     path => format!("{path}.{key}"),
                 };
                 collect(member, &dotted, line, fields);
-                // Entries of maps have this form in violations.
+                // Violations name an entry of a map in this form.
                 if let Node::Scalar(_) = member {
                     collect(member, &format!("{path}[{key:?}]"), line, fields);
                 }
@@ -194,8 +194,8 @@ fn collect(
     }
 }
 
-/// Removes the member at a path. An element of a list becomes null, which counts as absent, so that
-/// the indexes of the others remain.
+/// Removes the member at a path. An element of a list becomes null instead, which counts as absent,
+/// so that the indexes of the other elements do not change.
 fn remove(document: &mut Value, path: &str) {
     let (step, rest) = match path.strip_prefix('[') {
         Some(index) => index.split_once(']').unwrap_or((index, "")),

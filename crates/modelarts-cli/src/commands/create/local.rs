@@ -1,4 +1,4 @@
-//! `LocalService`: the embedded emulator, with a job that is adapted to it.
+//! `LocalService`: the embedded emulator, and the adaptation of a job to it.
 
 use modelarts_emulator::{
     Emulator, Timing,
@@ -17,16 +17,16 @@ use crate::{
 
 /// Bucket of the embedded OBS.
 const BUCKET: &str = "local";
-/// Flavor in place of those that the emulator does not have.
+/// Flavor that replaces a missing flavor, or a flavor unknown to the emulator.
 const FLAVOR: &str = "modelarts.vm.cpu.8u";
-/// Flavor in place of those of dedicated pools.
+/// Flavor of all jobs with a pool.
 const POOL_FLAVOR: &str = "modelarts.pool.visual.xlarge";
-/// Engine in place of those that the emulator does not have.
+/// Name and version of the engine that replaces a missing engine, or one unknown to the emulator.
 const ENGINE: (&str, &str) = ("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64");
-/// Number of nodes of the pool of a job that names no number.
+/// Number of nodes of the emulated pool, for a job that states none.
 const POOL_NODES: u32 = 16;
 
-/// A service on this machine, in this process.
+/// Emulated service in this process.
 pub(crate) struct LocalService {
     emulator: Emulator,
     pub(crate) client: Client,
@@ -57,7 +57,7 @@ impl LocalService {
         Ok(Self { emulator, client, staging, obs })
     }
 
-    /// Fails if this machine lacks what the job needs.
+    /// Returns an error if the job has a script and python3 is not on the `PATH`.
     pub(crate) async fn require_python(draft: &Draft) -> Result<(), Failure> {
         if draft.has_script() && Emulator::python3().await.is_none() {
             return Err(Failure::local(
@@ -67,7 +67,7 @@ impl LocalService {
         Ok(())
     }
 
-    /// Replaces what exists only on the service, and says so on stderr.
+    /// Replaces or removes settings that exist only on the service. Notes replacements on stderr.
     pub(crate) async fn adapt(&self, draft: &mut Draft) -> Result<(), Failure> {
         let body = draft.job.body();
         require_local(&body)?;
@@ -92,7 +92,7 @@ impl LocalService {
         }
         self.adapt_engine(draft, &body["algorithm"]["engine"]).await?;
         for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
-            // All outputs get addresses in the embedded OBS.
+            // Every output gets an address in the embedded OBS.
             if let Some(name) = output["name"].as_str()
                 && !draft.outputs.iter().any(|known| known == name)
             {
@@ -143,7 +143,7 @@ fn note(text: &str) {
     note!("  {}", Terminal::styled(text, Emphasis::Dim));
 }
 
-/// Fails for code and data that exist only on the service.
+/// Returns an error if code or data of the job exists only on the service.
 fn require_local(body: &Value) -> Result<(), Failure> {
     let algorithm = &body["algorithm"];
     if algorithm["id"].is_string() || algorithm["subscription_id"].is_string() {

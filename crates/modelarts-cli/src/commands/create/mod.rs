@@ -1,8 +1,8 @@
 //! Commands that create jobs.
 //!
-//! `flags` has the description of a job, `draft` the job that it describes, `job_file` a job in a
-//! file. `staging` sends local directories, `submission` creates the job and follows it to its end.
-//! `local` is the service on this machine, and `outputs` protects the files of other jobs.
+//! `flags` defines the flags of a job, `draft` builds the job, and `job_file` reads a job from a
+//! file. `staging` sends local directories; `submission` creates the job and follows it to its end.
+//! `local` is the embedded emulator, and `outputs` protects the files of other jobs.
 
 pub(crate) mod check;
 pub(crate) mod choices;

@@ -1,4 +1,4 @@
-//! Outputs whose files a job would overwrite.
+//! Check that a job does not overwrite files in its outputs.
 
 use futures::TryStreamExt;
 use modelarts_ext::{Client, Error, Job};
@@ -10,21 +10,21 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Workspace of a search that sets none (`openapi/SOURCES.md`, D-109).
+/// Workspace that a search without a workspace covers (`openapi/SOURCES.md`, D-109).
 const DEFAULT_WORKSPACE: &str = "0";
 
-/// An output with an address that the user has chosen.
+/// An output whose address the user has chosen.
 struct ChosenOutput {
     name: String,
     path: ObsPath,
-    /// `true` if the job continues from the files of an earlier one.
+    /// `true` if the job continues from the files of an earlier job.
     continues: bool,
-    /// Job of the project that has the same output.
+    /// Newest job of the project with the same output.
     owner: Option<Job>,
 }
 
-/// Fails if an output that the user has chosen is that of another job, or has files: `remote` of an
-/// output in the description recommends an empty directory.
+/// Returns an error if an output that the user has chosen belongs to another job, or has files. The
+/// description of `remote` of an output recommends an empty directory.
 pub(crate) async fn require_free_outputs(
     draft: &Draft,
     client: &Client,
@@ -86,7 +86,7 @@ fn chosen_outputs(draft: &Draft) -> Vec<ChosenOutput> {
     outputs.filter(|output| !draft.outputs.contains(&output.name)).collect()
 }
 
-/// Finds the newest job with each output, in the default workspace and in that of the job.
+/// Finds the newest job with each output, in the default workspace and the workspace of the job.
 async fn find_owners(
     draft: &Draft,
     client: &Client,
@@ -115,7 +115,7 @@ async fn find_owners(
     Ok(())
 }
 
-/// Returns the key of a file below an address.
+/// Returns the key of a file below an address. `None` if there is no file.
 async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
     let bucket = staging.connect()?.bucket(path.bucket())?;
     let files = bucket.list(path.key());

@@ -19,11 +19,11 @@ use crate::{
     session::Session,
 };
 
-/// Directory of the outputs of local jobs.
+/// Directory for the outputs of jobs on this machine.
 #[cfg(unix)]
 const OUTPUT: &str = "modelarts-output";
 
-/// The time limit of a job on this machine is its end.
+/// Help of `--timeout`. When the time limit passes, a job on this machine is stopped.
 const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on \
     the service continues: 30m, 12h";
 
@@ -89,11 +89,11 @@ mod unix {
         output::Format,
     };
 
-    /// Keeps the outputs out of the code of later jobs, and out of repositories.
+    /// Adds a `.gitignore` file, so that outputs are neither committed nor sent as code.
     fn ignore_outputs() {
         let directory = PathBuf::from(OUTPUT);
         let file = directory.join(".gitignore");
-        // Without the file, outputs are sent as code; that does not stop this job.
+        // Without the file, later jobs send the outputs as code. The present job does not fail.
         if std::fs::create_dir_all(&directory).is_ok() && !file.exists() {
             let _ = std::fs::write(file, "*\n");
         }
@@ -124,8 +124,8 @@ mod unix {
             submit(session, client, draft, &self.submit, mode).await
         }
 
-        /// Returns the client of the service and the job for it. Missing settings, and a job that
-        /// the service would refuse, are reported before the local run.
+        /// Returns the client of the service, and the draft of the job for the service. Reports
+        /// missing settings, and a job that the service would refuse, before the local run.
         async fn draft_of_service<'a>(
             &self,
             session: &'a Session,
@@ -151,7 +151,7 @@ mod unix {
             session: &Session,
             printer: &mut Printer<'_>,
         ) -> Result<Followed, Failure> {
-            // A signal during the start does not leave files of the emulator behind.
+            // A signal during the start must not leave files of the emulator behind.
             let mut interrupt = Interrupt::new();
             let service = LocalService::start(
                 self.job.parameters.text("pool"),
@@ -172,7 +172,7 @@ mod unix {
             interrupt: &mut Interrupt,
         ) -> Result<Followed, Failure> {
             let client = &service.client;
-            // Flavor and pool of the context are those of a cloud.
+            // The flavor and the pool of the context belong to a cloud, so the context is not used.
             let mut draft = Draft::new(&self.job, &client.training_jobs(), &Context::default())?;
             require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
@@ -195,7 +195,7 @@ mod unix {
                 timeout: self.smoke.or(self.follow.timeout),
                 exit_code: self.follow.exit_code,
                 download: match self.both {
-                    // The directory is for the outputs of the job on the service.
+                    // `--download` names the directory for the outputs of the job on the service.
                     true => Some(directory()),
                     false => Some(self.follow.download.clone().unwrap_or_else(directory)),
                 },

@@ -19,10 +19,10 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Width of the first column of the lines on stderr.
+/// Width of the label column of the lines on stderr.
 const LABEL: usize = 13;
 
-/// Prints a line about a finished step on stderr.
+/// Prints a line on stderr that reports a finished step.
 pub(crate) fn done(label: &str, text: &str) {
     let sign = Terminal::styled("✓", Emphasis::Good);
     note!("{sign} {label:<LABEL$}{text}");
@@ -55,7 +55,7 @@ impl Draft {
         stage.on_checked(print_warnings)
     }
 
-    /// Looks up the job and checks it. Prints the warnings.
+    /// Looks up the settings of the job on the service, checks the job, and prints the warnings.
     pub(crate) async fn looked_up(&self) -> Result<CreateJob, Failure> {
         let job = self.job.clone().look_up().await?;
         let checked = job.check().into_result("the job");
@@ -63,8 +63,8 @@ impl Draft {
         Ok(job)
     }
 
-    /// Checks the job and sends its directories. Returns the job with their addresses, and that of
-    /// the code if it was sent.
+    /// Checks the job and sends its directories. Returns the job with the addresses of the
+    /// directories, and the address of the code if code was sent.
     pub(crate) async fn upload(
         &self,
         staging: &Staging,
@@ -106,13 +106,13 @@ fn sent(directory: &StagedDir) -> String {
     format!("{all} → {} ({state})", directory.url())
 }
 
-/// Returns the files at the target of a synchronization, and their size.
+/// Returns the number and the size of the files at the target of a synchronization.
 pub(crate) fn total(summary: &Summary) -> Amount {
     let (sent, unchanged) = (summary.transferred, summary.unchanged);
     Amount { files: sent.files + unchanged.files, bytes: sent.bytes + unchanged.bytes }
 }
 
-/// Bars of the directories of a job. Clones share the screen.
+/// Progress bars of the directories of a job. Clones share the bars.
 #[derive(Clone)]
 pub(crate) struct Bars {
     screen: ProgressBars,

@@ -1,4 +1,4 @@
-//! Creation of a job, and following it to its end.
+//! Creation of a job, and following of the job to its end.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Flags of following a job to its end.
+/// Flags of commands that follow a job to its end.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FollowFlags {
     /// Stops following after this time; the job continues: 30m, 12h.
@@ -50,20 +50,20 @@ pub(crate) struct FollowFlags {
     pub(crate) download: Option<PathBuf>,
 }
 
-/// Flags of submitting a job to a service.
+/// Flags of commands that submit a job to a service.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SubmitFlags {
-    /// Submits a job whose outputs are those of another job, or have files, which it may overwrite.
+    /// Submits the job even if it may overwrite the outputs of another job, or existing files.
     #[arg(long, help_heading = "Data")]
     pub(crate) overwrite_outputs: bool,
 }
 
-/// The service that a job is created on.
+/// Service on which a job is created.
 pub(crate) struct Target<'a> {
     pub(crate) session: &'a Session,
     pub(crate) client: &'a Client,
     pub(crate) staging: Staging,
-    /// OBS on this machine; `None` for that of the client.
+    /// OBS on this machine. `None` selects the OBS of the client.
     pub(crate) obs: Option<Obs>,
     /// `true` if the service is the embedded emulator.
     pub(crate) is_local: bool,
@@ -75,8 +75,8 @@ pub(crate) struct Followed {
 }
 
 impl Target<'_> {
-    /// Sends the directories of the draft, and creates the job. Ctrl-C does not end the create
-    /// request, so that the id of the job is known in any case.
+    /// Sends the directories of the draft, and creates the job. Ctrl-C does not cancel the create
+    /// request, so that the id of the job is always known.
     pub(crate) async fn submit(
         &self,
         mut draft: Draft,
@@ -125,7 +125,7 @@ impl Target<'_> {
         Ok(job)
     }
 
-    /// Follows a job to its end, and receives its outputs.
+    /// Follows a job to its end, and downloads its outputs if a directory is given.
     pub(crate) async fn follow(
         &self,
         job: &Job,
@@ -142,7 +142,7 @@ impl Target<'_> {
             Ok(End::TimedOut) => return Ok(self.leave(job, "timed_out", ExitStatus::TimedOut)),
             Ok(End::Vanished) => None,
             Ok(End::Ended) => {
-                // Reads who stopped the job; the events and the log are printed already.
+                // The wait reads who stopped the job. The events and the log are printed already.
                 let waited = interrupt.unless(job.wait().into_future()).await;
                 match waited {
                     None => return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted)),
@@ -191,8 +191,8 @@ impl Target<'_> {
         note!("{sign} {} {outcome}{time}", job.name());
     }
 
-    /// Prints the cause of a failure on stderr, with advice. Returns the name of the cause. A
-    /// diagnosis that fails is left out: the outcome is known.
+    /// Prints the cause of a failure on stderr, with advice. Returns the name of the cause. `None`
+    /// if the cause is unknown, or if the diagnosis fails.
     async fn explain(&self, job: &Job) -> Option<String> {
         let diagnosis = job.explain().await.ok();
         let known = diagnosis.filter(|diagnosis| diagnosis.confidence > Confidence::Unknown);
@@ -209,8 +209,8 @@ impl Target<'_> {
         known.map(|diagnosis| diagnosis.cause.to_string())
     }
 
-    /// Prints the addresses of the outputs on stderr. Those of a job on this machine are
-    /// downloaded.
+    /// Prints the addresses of the outputs on stderr. A job on this machine is skipped, because its
+    /// outputs are downloaded.
     fn print_outputs(&self, job: &Job, outcome: &Outcome, downloads: bool) {
         if self.is_local {
             return;
@@ -224,7 +224,7 @@ impl Target<'_> {
         }
     }
 
-    /// Ends the command before the job has ended.
+    /// Reports that following ended early. Returns the end with this outcome and status.
     fn leave(&self, job: &Job, outcome: &str, status: ExitStatus) -> Followed {
         let reason = match status {
             ExitStatus::TimedOut => "the time limit passed",
@@ -248,7 +248,7 @@ impl Target<'_> {
         )
     }
 
-    /// Receives the outputs. Returns their directories.
+    /// Downloads the outputs. Returns their directories by the names of the outputs.
     async fn download(
         &self,
         job: &Job,
@@ -278,7 +278,7 @@ impl Target<'_> {
 }
 
 impl Followed {
-    /// Prints the end in the formats for programs.
+    /// Prints the end of the job in the formats for programs.
     pub(crate) fn print(
         self,
         session: &Session,
@@ -301,8 +301,8 @@ impl Followed {
     }
 }
 
-/// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of
-/// the service do not matter in the text.
+/// Returns a printer of the updates of a job. For a job on this machine, the text has only the
+/// warnings and errors among the events.
 pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
     let printer = Printer::new(session);
     match is_local {

@@ -24,7 +24,7 @@ use crate::{
     terminal::note_masked,
 };
 
-/// Maximum number of files that are listed.
+/// Maximum number of files that the plan lists.
 const MAX_FILES: usize = 20;
 
 const EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ pub(crate) struct Submit {
     follow: FollowFlags,
     #[command(flatten)]
     submit: SubmitFlags,
-    /// Prints the request body, and what would be sent, and sends nothing.
+    /// Prints the request body and the files that would be sent, without sending anything.
     /// Environment variables with names of credentials, and those of --env NAME, are printed as
     /// ***.
     #[arg(long, conflicts_with = "detach")]
@@ -73,9 +73,9 @@ impl Submit {
     }
 }
 
-/// End of the work of the command on a job.
+/// Extent of the command: plan, creation, or creation and following.
 pub(crate) enum Mode<'a> {
-    /// The plan of the job is printed, and nothing is sent.
+    /// Prints the plan of the job, and sends nothing.
     Plan {
         show_secrets: bool,
     },
@@ -118,7 +118,7 @@ pub(crate) async fn submit(
     followed.print(session, printer)
 }
 
-/// Returns the place of code and data, with a bucket if one is needed.
+/// Returns the staging for code and data, with a bucket if the draft needs one.
 async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
     let staging = session.staging().await?;
     let staging = match &draft.bucket {

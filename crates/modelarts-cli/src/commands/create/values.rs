@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use modelarts_ext::{jobs::create::Volume, spelling::nearest, types::NotificationEvent};
 
-/// Events of `--notify` without a list of events.
+/// Default events of `--notify`, used if no events are listed.
 const NOTIFIED: [NotificationEvent; 3] = [
     NotificationEvent::JobCompleted,
     NotificationEvent::JobFailed,
@@ -36,7 +36,7 @@ impl FromStr for Pair {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// `true` if the value comes from the environment of the program. It may be a secret.
+    /// `true` if the value comes from the environment of the program, and may be a secret.
     pub(crate) is_inherited: bool,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Debug for Variable {
 /// An input or an output: `./data`, `name=./data`, `name=obs://bucket/data/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Channel {
-    /// `None` for the recommended name.
+    /// Name of the channel. `None` selects the recommended name.
     pub(crate) name: Option<String>,
     pub(crate) place: String,
 }
@@ -154,7 +154,7 @@ impl FromStr for Mount {
     }
 }
 
-/// A topic, with the events that are published to it: `urn:smn:…` or
+/// A notification topic, with the events that are published to it: `urn:smn:…` or
 /// `urn:smn:…=JobFailed,JobHanged`.
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
@@ -173,7 +173,7 @@ impl FromStr for Topic {
             }
             None => (text, NOTIFIED.to_vec()),
         };
-        // The service of notifications forms the URN of a topic of these parts.
+        // The notification service composes the URN of a topic of these parts.
         let parts: Vec<&str> = urn.split(':').collect();
         match parts.as_slice() {
             ["urn", "smn", rest @ ..] if rest.len() == 3 && !rest.contains(&"") => {
@@ -186,8 +186,8 @@ impl FromStr for Topic {
     }
 }
 
-/// Returns the event of this name. `--set spec.notification=JSON` takes events of later versions of
-/// the service.
+/// Returns the event with this name. Events of later versions of the service can be set with `--set
+/// spec.notification=JSON`.
 fn notification_event(name: &str) -> Result<NotificationEvent, String> {
     match NotificationEvent::from(name).canonical() {
         NotificationEvent::Other(_) => {
@@ -200,7 +200,7 @@ fn notification_event(name: &str) -> Result<NotificationEvent, String> {
     }
 }
 
-/// Returns the hyper-parameters in the form in which a script takes them: `--epochs 20 --lr=0.1`.
+/// Parses script arguments such as `--epochs 20 --lr=0.1` into hyper-parameters.
 pub(crate) fn script_parameters(arguments: &[String]) -> Result<Vec<Pair>, String> {
     let mut parameters = Vec::new();
     let mut arguments = arguments.iter().peekable();

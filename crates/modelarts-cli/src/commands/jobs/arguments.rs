@@ -1,4 +1,4 @@
-//! Values of arguments: spans of time, times, phases.
+//! Parsers of argument values: durations, times and phases.
 
 use std::{
     num::{IntErrorKind, ParseIntError},
@@ -13,13 +13,13 @@ use modelarts_ext::{Timestamp, types::Phase};
 
 const TOO_LARGE: &str = "the number is too large";
 
-/// Returns the parser of a phase, which ignores case if the argument does.
+/// Returns the parser of a phase, which ignores case if the argument ignores case.
 pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
     let names = PHASES.iter().map(Phase::as_str);
     PossibleValuesParser::new(names).map(|name| Phase::from(name).canonical())
 }
 
-/// Parses a span of time such as `4d`, `12h`, `1h30m` or `90s`.
+/// Parses a duration such as `4d`, `12h`, `1h30m` or `90s`.
 pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
     let days = SpanRelativeTo::days_are_24_hours();
     let span = text.parse::<Span>().and_then(|span| span.to_duration(days));
@@ -49,8 +49,8 @@ where
     }
 }
 
-/// Parses a time: a span before now such as `4d`, or a date with or without a time of day such as
-/// `2026-01-15` or `2026-01-15T08:30:00Z`. Without a time zone, it is in that of the user.
+/// Parses a time: a duration before now such as `4d`, or a date with or without a time of day such
+/// as `2026-01-15` or `2026-01-15T08:30:00Z`. The default time zone is that of the user.
 pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
     let wrong = || {
         "it must be a time such as 4d, 12h or 90m before now, or 2026-01-15 or \

@@ -54,7 +54,7 @@ pub(crate) struct Events {
     /// Only events since this time: 10m, 2026-01-15T08:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
-    /// Prints each event as one line with the time, the source and the message of the service.
+    /// Prints each event as one line with its time, its source and its unchanged message.
     #[arg(long)]
     raw: bool,
 }
@@ -123,18 +123,18 @@ impl Row for EventRow {
 
 /// First event that is printed while events are followed.
 struct Start {
-    /// The event before which none is printed; `None` if all following ones are printed.
+    /// Event before which no event is printed; `None` if all following events are printed.
     event: Option<Event>,
     is_included: bool,
 }
 
 impl Start {
-    /// Creates the start for the last `tail` of the existing events, given at least the newest one.
+    /// Creates the start from the last `tail` events; if `tail` is 0, `last` has the newest event.
     fn new(last: Vec<Event>, tail: usize) -> Self {
         Self { event: last.into_iter().next(), is_included: tail > 0 }
     }
 
-    /// Returns `true` if the next event, in the order of their times, is printed.
+    /// Returns `true` if `next` is printed. Events must be passed in the order of their times.
     fn is_reached(&mut self, next: &Event) -> bool {
         let Some(event) = &self.event else {
             return true;
@@ -179,7 +179,7 @@ impl Events {
             };
             Ok(self.new_events(&job, start))
         };
-        // A document has the events before Ctrl-C, and before an error.
+        // A document contains the events that arrive before Ctrl-C or an error.
         let mut failure = None;
         let events = events.try_flatten_stream();
         let events = events.take_until(interrupt.received());
@@ -193,7 +193,7 @@ impl Events {
         })
     }
 
-    /// Returns the list of the existing events that meet the conditions of the service.
+    /// Returns the list of existing events, with the conditions that the service evaluates.
     fn list(&self, job: &Job) -> List {
         let mut list = job.events();
         if let Some(level) = &self.level {
@@ -205,8 +205,8 @@ impl Events {
         list
     }
 
-    /// Returns the last events that meet the conditions, oldest first. Only the end of the list is
-    /// read.
+    /// Returns the last events that meet the conditions, oldest first. Reads only the end of the
+    /// list.
     async fn last_events(&self, job: &Job, count: usize) -> Result<Vec<Event>, Error> {
         let newest = self.list(job).newest_first().stream();
         let in_time = newest.try_take_while(|event| future::ready(Ok(self.is_in_time(event))));
@@ -215,7 +215,8 @@ impl Events {
         Ok(events)
     }
 
-    /// Returns the existing events from `start` on and all new events that meet the conditions.
+    /// Returns the existing events from `start` on, then new events. All events meet the
+    /// conditions.
     fn new_events(
         &self,
         job: &Job,
@@ -240,8 +241,7 @@ impl Events {
         })
     }
 
-    /// Returns `true` if an event is not before `--since`. An event whose time cannot be read is
-    /// printed.
+    /// Returns `true` if an event is not older than `--since`, or if its time cannot be read.
     fn is_in_time(&self, event: &Event) -> bool {
         let time = event.time().zip(self.since);
         time.is_none_or(|(time, since)| time >= since)
@@ -253,7 +253,7 @@ impl Events {
             && self.source.as_ref().is_none_or(|source| source == event.source())
     }
 
-    /// Prints events as they arrive. Returns their number.
+    /// Prints events as they arrive. Returns the number of events.
     async fn print(
         &self,
         session: &Session,

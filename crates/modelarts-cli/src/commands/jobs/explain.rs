@@ -100,7 +100,7 @@ impl EvidenceItem {
     }
 }
 
-/// Returns a fact as a line, with its time in the time zone of the user.
+/// Formats a fact as a line, with its time in the time zone of the user.
 fn local_text(evidence: &Evidence) -> String {
     let Some(time) = evidence.time else {
         return evidence.to_string();

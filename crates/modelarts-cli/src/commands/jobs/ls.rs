@@ -19,7 +19,7 @@ use crate::{
     session::Session,
 };
 
-/// Maximum number of jobs of a page, and of pages that are requested at the same time.
+/// Maximum number of jobs per page, and of pages that are requested concurrently.
 const PAGE_SIZE: usize = 50;
 const MAX_IN_FLIGHT: usize = 4;
 
@@ -101,7 +101,7 @@ impl Row for JobRow {
     const LIST: &'static str = "jobs";
     const COLUMNS: &'static [Column<Self>] = &[
         Column::new("NAME", |row| row.name.clone()),
-        // Prefixes of ids are accepted by all commands.
+        // All commands accept the first characters of an id.
         Column::new("ID", |row| row.id.chars().take(8).collect()),
         Column::new("PHASE", |row| output::phase(&row.typed_phase)),
         Column::new("NODES", |row| or_dash(row.nodes)),
@@ -142,7 +142,7 @@ impl Ls {
     }
 }
 
-/// Returns the first selected jobs of a list, page by page. Pages behind the limit are not
+/// Returns the first selected jobs of a list, page by page. Pages beyond the limit are not
 /// requested.
 fn first(
     mut list: ListJobs,

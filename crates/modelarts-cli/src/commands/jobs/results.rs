@@ -13,7 +13,7 @@ use crate::{
     terminal::{Emphasis, Terminal, note},
 };
 
-/// Number of jobs that are listed before a question.
+/// Maximum number of jobs that are listed before a question.
 const MAX_LISTED: usize = 20;
 
 /// Returns a time in the time zone of the user, such as `2026-01-15 08:30:07`.
@@ -47,8 +47,8 @@ pub(crate) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns the result of a call for a job; a job that no longer exists is no failure. An error
-    /// without a response, such as a lost connection, concerns the other jobs as well.
+    /// Creates the result of a call for a job. A job that no longer exists is not a failure.
+    /// Returns an error without a response, such as a lost connection: all jobs are affected.
     pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
         let (result, error) = match result {
             Ok(result) => (result, None),
@@ -77,8 +77,8 @@ impl Row for JobResult {
     }
 }
 
-/// Prints results as they arrive, and their errors on stderr. Fails after the results before an
-/// error are printed, in every format: they cannot be undone.
+/// Prints results as they arrive, and their errors on stderr. If the stream fails, the results
+/// before the error are printed in every format, because they cannot be undone.
 pub(super) async fn print_results(
     session: &Session,
     results: impl Stream<Item = Result<Vec<JobResult>, Error>>,

@@ -24,14 +24,14 @@ use crate::{
     terminal::note,
 };
 
-/// Number of jobs that one call deletes on Huawei Cloud.
+/// Maximum number of jobs that one call deletes on Huawei Cloud.
 const BATCH: usize = 100;
-/// Number of jobs that are deleted at the same time by calls of their own.
+/// Number of concurrent calls if each job is deleted by a call of its own.
 const CONCURRENT: usize = 4;
-/// Result of a deletion that the service has accepted, which it carries out later.
+/// Result of a deletion that the service has accepted but not yet carried out.
 const ACCEPTED: &str = "deleting";
 
-/// Phases of the jobs that are deleted if the user selects none.
+/// Phases of the jobs that are deleted by default.
 const ENDED: [Phase; 4] = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
 
 const NOTES: &str = "\
@@ -88,7 +88,7 @@ impl Rm {
             list_on_stderr(&others);
             return Ok(ExitStatus::Success);
         }
-        // Conditions do not name the jobs, so they are listed in any case.
+        // Conditions do not name the jobs, so the jobs are always listed.
         if selects || !self.yes {
             list_on_stderr(&jobs);
         }
@@ -114,7 +114,7 @@ async fn select(
     let mut jobs = Vec::new();
     while let Some(job) = rows.try_next().await? {
         if let Some(limit) = limit {
-            // Jobs that were created later have not ended earlier.
+            // Jobs that were created after the limit cannot have ended before the limit.
             if job.created_at().is_some_and(|created| created > limit) {
                 break;
             }
@@ -129,7 +129,7 @@ async fn select(
     Ok(jobs)
 }
 
-/// Returns the end of a job; its creation if it never ran or has not ended.
+/// Returns the end time of a job, or its creation time if it never ran or has not ended.
 fn end(job: &Job) -> Option<Timestamp> {
     match (job.is_final(), job.started_at(), job.time_run()) {
         (true, Some(started), Some(run)) => Some(started + run),
@@ -161,7 +161,7 @@ async fn delete_some<'a>(
                 Some(accepted.collect())
             }
             Err(error) if error.status().is_none() => Some(Err(error)),
-            // One of the jobs may be the reason of a rejection, so they are deleted one by one.
+            // One of the jobs may have caused the rejection, so the jobs are deleted one by one.
             Err(_) => None,
         };
         if let Some(results) = results {

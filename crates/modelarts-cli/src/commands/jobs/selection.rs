@@ -1,4 +1,4 @@
-//! `JobConditions`: the conditions of the service's search for jobs, as arguments.
+//! `JobConditions`: arguments with the conditions of a search for jobs.
 
 use clap::Args;
 use modelarts_console::display;
@@ -35,7 +35,7 @@ pub(super) struct JobConditions {
     /// the service searches the last 31 days.
     #[arg(long, value_name = "KEY[=VALUE]")]
     tag: Vec<String>,
-    /// Only jobs of this workspace; otherwise of the default one.
+    /// Only jobs of this workspace; by default, of the default workspace.
     #[arg(long, value_name = "ID")]
     workspace: Option<String>,
 }
@@ -51,7 +51,7 @@ impl JobConditions {
             && self.workspace.is_none()
     }
 
-    /// Selects these phases unless the user has selected some.
+    /// Selects these phases if the user has selected none.
     pub(super) fn or_phases(mut self, phases: impl IntoIterator<Item = Phase>) -> Self {
         if self.phase.is_empty() {
             self.phase = phases.into_iter().collect();
@@ -59,20 +59,20 @@ impl JobConditions {
         self
     }
 
-    /// Returns `true` if jobs of the search must be [selected](Self::selects) here as well.
+    /// Returns `true` if the results of the search must be filtered by [`selects`](Self::selects).
     pub(super) fn is_local(&self) -> bool {
         !self.user.is_empty()
     }
 
-    /// Returns `true` if a job of the search meets the conditions that the service does not
-    /// document: its condition on users takes ids.
+    /// Returns `true` if a job of the search meets the condition on user names, for which the
+    /// service documents no filter: its filter on users takes ids.
     pub(super) fn selects(&self, job: &Job) -> bool {
         let metadata = job.details().metadata.as_ref();
         let user = metadata.and_then(|metadata| metadata.user_name.as_ref());
         self.user.is_empty() || user.is_some_and(|user| self.user.contains(user))
     }
 
-    /// Returns the search. The user of `--mine` is looked up in IAM.
+    /// Returns the search with the conditions. Looks up the user of `--mine` in IAM.
     pub(super) async fn list(&self, client: &Client) -> Result<ListJobs, Failure> {
         let mut list = client.training_jobs().list();
         if self.mine {
@@ -108,7 +108,7 @@ fn unique<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
     kept
 }
 
-/// Returns the keys with their values, none for any value.
+/// Returns the keys with their values. A key without values matches any value.
 fn tags(arguments: &[String]) -> Result<Vec<(&str, Vec<&str>)>, Failure> {
     let is_wrong = |argument: &&String| {
         let (key, value) = argument.split_once('=').unwrap_or((argument, "any"));

@@ -21,9 +21,9 @@ use crate::{
     terminal::{Emphasis, Terminal, note},
 };
 
-/// Pauses between polls of a server on this machine.
+/// Minimum and maximum pause between polls of a server on this machine.
 const LOCAL_PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
-/// Pauses between polls for a phase that may last only some seconds.
+/// Minimum and maximum pause between polls for a phase that may last only some seconds.
 const PHASE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 #[derive(Debug, Args)]
@@ -141,7 +141,7 @@ impl Wait {
             statuses.insert(waited.job().id().to_owned(), status);
             vec![WaitRow::new(&waited)]
         });
-        // A document has the ends before Ctrl-C.
+        // A document contains the jobs that ended before Ctrl-C.
         let rows = rows.take_until(interrupt.received());
         session.output.list(rows).await?;
         if interrupt.is_received() {
@@ -155,13 +155,13 @@ impl Wait {
         if self.any {
             return Ok(first.unwrap_or(ExitStatus::Success));
         }
-        // The first job in the order of the arguments that did not complete.
+        // The first failure in the order of the arguments determines the exit code.
         let in_order = jobs.iter().filter_map(|job| statuses.get(job.id()).copied());
         let mut failed = in_order.filter(|status| *status != ExitStatus::Success);
         Ok(failed.next().unwrap_or(ExitStatus::Success))
     }
 
-    /// Returns the jobs in the order in which they end, or reach the phase of `--for`. All polls
+    /// Returns the jobs in the order in which they end or reach the phase of `--for`. All polls
     /// share one rate limit.
     fn ends(&self, client: &Client, jobs: &[Job]) -> PageStream<Waited> {
         let mut wait = client.training_jobs().wait_all(jobs);
@@ -179,8 +179,8 @@ impl Wait {
         wait.stream()
     }
 
-    /// Returns the exit code for an end. A job that completed has also run, but a job that ended in
-    /// another way than the phase of `--for` has not reached it.
+    /// Returns the exit status for an end. A completed job has reached every earlier phase, but a
+    /// job that ended in another way than the phase of `--for` has not reached that phase.
     fn status(&self, waited: &Waited) -> ExitStatus {
         match (self.exit_code.status(waited.outcome()), &self.reached) {
             (ExitStatus::Success, Some(target))
@@ -193,7 +193,7 @@ impl Wait {
     }
 }
 
-/// Returns `true` if the job is in the phase, or in a later one before its end.
+/// Returns `true` if the phase of a job is the target, or a later phase before the end.
 fn has_reached(phase: &Phase, target: &Phase) -> bool {
     let order = |phase: &Phase| {
         let phases = [Phase::Creating, Phase::Pending, Phase::Running];
@@ -203,7 +203,7 @@ fn has_reached(phase: &Phase, target: &Phase) -> bool {
         || matches!((order(phase), order(target)), (Some(phase), Some(target)) if phase >= target)
 }
 
-/// Returns `true` for the phases of jobs that have ended, or are ending.
+/// Returns `true` if a job in the phase has ended or is ending.
 fn is_end(phase: &Phase) -> bool {
     !matches!(phase, Phase::Creating | Phase::Pending | Phase::Running)
 }

@@ -1,4 +1,4 @@
-//! Comparison of calls with the description, field by field.
+//! Comparison of recorded calls with the OpenAPI description, field by field.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ impl Row for Difference {
 
 type Add<'a> = dyn FnMut(&str, String) + 'a;
 
-/// Returns the differences, each once.
+/// Returns the distinct differences between the calls and the description.
 pub(super) fn differences(calls: &[Value]) -> Vec<Difference> {
     let mut all = BTreeSet::new();
     for call in calls {
@@ -55,18 +55,18 @@ fn compare(call: &Value, add: &mut Add<'_>) {
     let Some(operation) = OPERATIONS.iter().find(|it| call["operation"] == it.id) else {
         return add("/operation", "is not described".into());
     };
-    // Nothing more can be said about a call without a response.
+    // Without a response, there is nothing else to compare.
     let Some(status) = call["status"].as_u64().and_then(|it| u16::try_from(it).ok()) else {
         return;
     };
     let (request, body) = (&call["request"], &call["response"]);
-    // The body of a rejected request may be wrong.
+    // A rejected request may have an invalid body, so only accepted requests are compared.
     if status < 300 && !request.is_null() {
         compare_value("/request", description::request(operation), request, add);
     }
     match description::response(operation, status) {
         None => add("/status", format!("{status} is not described")),
-        // Operations without a body send nothing or an empty text.
+        // Operations without a response body return nothing or an empty text.
         Some(Value::Null) if body.is_null() || body == "" => {}
         Some(Value::Null) => add("/response", "is not described".into()),
         Some(schema) => compare_value("/response", schema, body, add),
@@ -80,7 +80,7 @@ fn compare(call: &Value, add: &mut Add<'_>) {
     }
 }
 
-/// Compares a value with its schema, without patterns, lengths and ranges: placeholders break them.
+/// Compares a value with its schema. Ignores patterns, lengths and ranges: placeholders break them.
 fn compare_value(path: &str, schema: &'static Value, value: &Value, add: &mut Add<'_>) {
     let schema = Schema::new(schema);
     if let Some(types) = schema.other_types(value) {
@@ -88,7 +88,7 @@ fn compare_value(path: &str, schema: &'static Value, value: &Value, add: &mut Ad
         return add(path, difference);
     }
     match value {
-        // Codes are compared together with the status.
+        // Error codes are compared together with the status.
         Value::String(text)
             if !text.is_empty()
                 && !path.ends_with("/error_code")

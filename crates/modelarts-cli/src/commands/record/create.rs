@@ -1,4 +1,4 @@
-//! A job that is created for a recording, and deleted.
+//! Job that is created for a recording, and then deleted.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use crate::{
     terminal::note,
 };
 
-/// Time after which the service stops the job even if this program cannot.
+/// Time after which the service stops the job, in case this program cannot.
 const AUTO_STOP: Duration = Duration::from_secs(3_600);
-/// Maximum time in which the service stops a job.
+/// Maximum time that the service needs to stop a job.
 const STOP_TIME: Duration = Duration::from_secs(180);
-/// Maximum number of checks whether the job is deleted, and the pause between them.
+/// Maximum number of checks if the job is deleted, and the pause between two checks.
 const CHECKS: (u32, Duration) = (120, Duration::from_secs(1));
 
-/// Arguments of the job.
+/// Arguments of the job that is created.
 #[derive(Debug, Args)]
 pub(super) struct Create {
     /// Also creates a job with the cheapest flavor, reads it at its end, and deletes it. The
@@ -46,7 +46,7 @@ pub(super) struct Create {
 }
 
 impl Create {
-    /// Returns the job if one is wanted and the user agrees.
+    /// Asks for a confirmation, and returns the job to create. `None` if no job is requested.
     pub(super) async fn plan(&self, session: &Session) -> Result<Option<CreateJob>, Failure> {
         if !self.create {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Create {
         Ok(Some(job.auto_stop(AUTO_STOP)))
     }
 
-    /// Creates the job, waits for its end, reads and deletes it.
+    /// Creates the job, waits for its end, reads the job and deletes it.
     pub(super) async fn run(
         &self,
         job: CreateJob,
@@ -104,7 +104,7 @@ impl Create {
     }
 }
 
-/// Stops the job if it has not ended, and deletes it. The service may have it for some time.
+/// Stops the job if it has not ended, and deletes it. Waits until the service has deleted the job.
 async fn delete(recorder: &mut Recorder<'_>, job: &JobHandle) -> Result<(), Failure> {
     let values = Values::from([(JOB, job.id().to_owned())]);
     if !job.get().await.is_ok_and(|job| job.is_final()) {
@@ -129,8 +129,8 @@ async fn delete(recorder: &mut Recorder<'_>, job: &JobHandle) -> Result<(), Fail
     Err(Failure::local(format!("the job still exists, and may cost money; {advice}")))
 }
 
-/// Returns the order of a flavor by price, which the service does not tell: free ones, those
-/// without cards, and those with the fewest units, cores and memory come first.
+/// Returns the rank of a flavor by its probable price, which the service does not state. Free
+/// flavors come first, then those without cards, then those with few units, cores and memory.
 fn rank(flavor: &TrainingFlavor) -> (bool, bool, [i64; 3]) {
     let info = flavor.flavor_info.as_ref();
     let id = flavor.flavor_id.as_deref().unwrap_or_default();

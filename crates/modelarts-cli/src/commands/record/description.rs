@@ -1,5 +1,5 @@
-//! Schemas of the description, for the values of calls. Null stands for a missing schema, which
-//! admits any value.
+//! Schemas of the OpenAPI description, for the values of calls. Null stands for a missing schema,
+//! which permits any value.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn resolve(value: &'static Value) -> &'static Value {
     target.map_or(value, resolve)
 }
 
-/// A schema with those that it is composed of.
+/// A schema, and the schemas that it is composed of.
 pub(super) struct Schema(Vec<&'static Value>);
 
 impl Schema {
@@ -56,7 +56,7 @@ impl Schema {
         values.next().unwrap_or(&Value::Null)
     }
 
-    /// Returns the texts of `enum` or `required`.
+    /// Returns the values of the keyword `enum` or `required`.
     pub(super) fn texts(&self, keyword: &str) -> BTreeSet<&'static str> {
         let lists = self.0.iter().filter_map(|part| part[keyword].as_array());
         lists.flatten().filter_map(Value::as_str).collect()
@@ -67,20 +67,20 @@ impl Schema {
         self.0.iter().find_map(|part| part["properties"].get(name))
     }
 
-    /// Returns the schema of the values if the object is a map.
+    /// Returns the schema of the map values. `None` if the object is not a map.
     pub(super) fn entries(&self) -> Option<&'static Value> {
         let entries = self.get("additionalProperties");
         (!entries.is_null() || self.get("properties").is_null()).then_some(entries)
     }
 
-    /// Returns whether the enumeration has a value; `None` if the schema is no enumeration. The
-    /// service also spells `K8S` as `K8s`.
+    /// Returns `Some(true)` if the enumeration has the value, ignoring case: the service spells
+    /// `K8S` also as `K8s`. `None` if the schema is not an enumeration.
     pub(super) fn knows(&self, text: &str) -> Option<bool> {
         let known = self.texts("enum");
         (!known.is_empty()).then(|| known.iter().any(|it| it.eq_ignore_ascii_case(text)))
     }
 
-    /// Returns the described types if a value has another one.
+    /// Returns the types that the schema permits. `None` if the type of the value is one of them.
     pub(super) fn other_types(&self, value: &Value) -> Option<String> {
         let types = self.0.iter().filter_map(|part| part["type"].as_str());
         let types: BTreeSet<&str> = types.collect();

@@ -1,5 +1,5 @@
-//! `modelarts record`: calls to the service as a file without names, and its comparison with the
-//! description.
+//! `modelarts record`: records calls to the service in a file without names, and compares such a
+//! file with the description.
 
 mod compare;
 mod create;
@@ -71,7 +71,7 @@ impl Record {
         }
         let job = self.create.plan(session).await?;
         let client = session.client().await?;
-        // From here on, a signal does not end the program: the file is written, a job is deleted.
+        // From here on, a signal is handled after the file is written and the job is deleted.
         let mut interrupt = Interrupt::new();
         let calls = Vec::new();
         let mut recorder = Recorder { client, calls };

@@ -1,4 +1,4 @@
-//! `Recorder`: calls what reads, and keeps requests and responses.
+//! `Recorder`: calls the operations that only read, and keeps requests and responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,25 +15,25 @@ use crate::{
     job_reference::{JobArguments, Prefixes},
 };
 
-/// Number of rows of a page. It is small, so that most lists have a second page.
+/// Number of rows per page. The number is small, so that most lists have a second page.
 const ROWS: usize = 10;
 pub(super) const JOB: &str = "training_job_id";
-/// Operation whose rows are jobs.
+/// Operation that lists jobs.
 const LIST: &str = "ListTrainingJobs";
-/// Parameters that need no value.
+/// Required parameters that the recorder need not find: the client sets them, or no body is sent.
 const GIVEN: [&str; 2] = ["project_id", "body"];
 
 pub(super) type Values = BTreeMap<&'static str, String>;
 
-/// Calls of a client. Each is an object with `operation`, `parameters`, `request`, `status` and
-/// `response`.
+/// Recorder of the calls of a client. A call is an object with `operation`, `parameters`,
+/// `request`, `status` and `response`.
 pub(super) struct Recorder<'a> {
     pub(super) client: &'a Client,
     pub(super) calls: Vec<Value>,
 }
 
 impl Recorder<'_> {
-    /// Calls the operations that read. Fails if all further calls would fail.
+    /// Calls the operations that read. Returns an error if all further calls would fail.
     pub(super) async fn read(&mut self, jobs: &[String]) -> Result<(), Failure> {
         self.read_with(&Values::new()).await?;
         let mut phases = BTreeSet::new();
@@ -53,7 +53,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Calls the operations that read a job, and its first task.
+    /// Calls the operations that read a job, and the operations that read its first task.
     pub(super) async fn read_job(&mut self, id: String) -> Result<(), Failure> {
         let mut values = Values::from([(JOB, id)]);
         self.read_with(&values).await?;
@@ -67,7 +67,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Calls the operations that read, and whose required parameters are these.
+    /// Calls the operations that read and whose required parameters are those of `values`.
     async fn read_with(&mut self, values: &Values) -> Result<(), Failure> {
         let cloud = match self.client.cloud() {
             Cloud::Otc => "otc",
@@ -86,7 +86,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Calls an operation; for a list, its first two pages, which show the unit of the offset.
+    /// Calls an operation; for a list, reads two pages, which show the unit of the offset.
     async fn read_pages(
         &mut self,
         operation: &'static Operation,
@@ -110,7 +110,7 @@ impl Recorder<'_> {
                     }
                 }
             }
-            // Other errors are part of the recording. Five rejected signatures in a row lock a key.
+            // Other errors are recorded. Five consecutive rejected signatures lock a key.
             if let Err(error) = self.call(operation.id, values, body).await
                 && error.status().map_or(error.kind() != ErrorKind::Timeout, |it| it == 401)
             {
@@ -126,7 +126,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Calls an operation, and returns the body of its response.
+    /// Calls an operation, records the call, and returns the body of the response.
     pub(super) async fn call(
         &mut self,
         operation: &str,

@@ -1,8 +1,8 @@
-//! `Redactor`: replaces what is not on a list.
+//! `Redactor`: replaces all recorded values that are not known to be harmless.
 //!
-//! These stay: names of fields and values of enumerations that the description has for a place,
-//! error codes, null, booleans, and numbers of at most three digits. Every other text, number and
-//! key has a placeholder in the form of its kind, which is the same wherever the text occurs.
+//! The following stay: field names and enumeration values that the description has for a place,
+//! error codes, null, booleans, and numbers of at most three digits. Any other text, number or key
+//! gets a placeholder in the form of its kind. Equal texts get equal placeholders.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -11,16 +11,16 @@ use serde_json::{Map, Value};
 
 use crate::commands::record::description::{self, Schema};
 
-/// Maximum number of digits of a number that stays.
+/// Maximum number of digits of a number that is not replaced.
 const MAX_DIGITS: usize = 3;
-/// Minimum length of hexadecimal digits that are an id.
+/// Minimum number of hexadecimal digits of a text that is replaced as an id.
 const MIN_HEX: usize = 16;
-/// Date of all times.
+/// Date that replaces the date of all times.
 const DATE: &str = "2000-01-01";
-/// Beginnings of paths that stay.
+/// Schemes of addresses, which are not replaced.
 const SCHEMES: [&str; 4] = ["obs://", "http://", "https://", "ssh://"];
 
-/// Placeholders of a recording.
+/// Placeholders of a recording, by the texts that they replace.
 #[derive(Default)]
 pub(super) struct Redactor {
     placeholders: BTreeMap<String, String>,
@@ -28,7 +28,7 @@ pub(super) struct Redactor {
 }
 
 impl Redactor {
-    /// Replaces what is not on the list in a call.
+    /// Replaces all values of a call that must not stay.
     pub(super) fn call(&mut self, mut call: Value) -> Value {
         let Some(operation) = OPERATIONS.iter().find(|it| call["operation"] == it.id) else {
             return Value::Null;
@@ -47,7 +47,7 @@ impl Redactor {
         call
     }
 
-    /// Returns the value of a field without what is not on the list.
+    /// Returns the value of a field, with placeholders for everything that must not stay.
     pub(super) fn value(&mut self, field: &str, schema: &'static Value, value: &Value) -> Value {
         let schema = Schema::new(schema);
         match value {
@@ -87,7 +87,7 @@ impl Redactor {
         }
     }
 
-    /// Returns the placeholder of a text, in the form of its kind.
+    /// Returns the placeholder of a text, in the form of the kind of the text.
     fn text(&mut self, field: &str, text: &str) -> String {
         let width = text.len();
         let is_hex = text.bytes().all(|it| it.is_ascii_hexdigit());
@@ -111,7 +111,7 @@ impl Redactor {
         }
     }
 
-    /// Returns a path of as many parts, without a query.
+    /// Returns a placeholder path with the same number of segments, and without the query.
     fn path(&mut self, text: &str) -> String {
         let known = SCHEMES.into_iter().find(|scheme| text.starts_with(scheme));
         let scheme = known.unwrap_or_default();
@@ -142,30 +142,30 @@ fn digits(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// Returns a text with ones for its digits.
+/// Returns a text with each digit replaced by 1.
 fn ones(text: &str) -> String {
     text.replace(|it: char| it.is_ascii_digit(), "1")
 }
 
-/// Returns `true` for texts that tell nothing.
+/// Returns `true` if a text reveals nothing: empty, a boolean, or a short number.
 fn is_short(text: &str) -> bool {
     let is_boolean = ["true", "false"].contains(&text.to_lowercase().as_str());
     text.is_empty() || is_boolean || is_number(text) && digits(text) <= MAX_DIGITS
 }
 
-/// Returns `true` for a number, and for numbers with points or colons between them.
+/// Returns `true` if a text has only digits, hyphens, points and colons, and at least one digit.
 fn is_number(text: &str) -> bool {
     let form = ones(text);
     form.contains('1') && form.bytes().all(|it| b"1-.:".contains(&it))
 }
 
-/// Returns `true` for a date, with or without a time.
+/// Returns `true` if a text is a date, with or without a time.
 fn is_time(text: &str) -> bool {
     let form = ones(text);
     form.starts_with("1111-11-11") && form.bytes().all(|it| b"1-:TZ+. ".contains(&it))
 }
 
-/// Returns `true` for a text in the form of `ModelArts.2775`.
+/// Returns `true` if a text has the form of an error code, such as `ModelArts.2775`.
 fn is_error_code(text: &str) -> bool {
     text.split_once('.').is_some_and(|(origin, number)| {
         let is_word = origin.bytes().all(|it| it.is_ascii_alphabetic());

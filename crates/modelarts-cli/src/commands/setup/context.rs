@@ -32,12 +32,12 @@ pub(crate) struct ContextCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Lists the contexts; the default.
+    /// Lists the contexts (default command).
     #[command(visible_alias = "ls")]
     List,
     /// Prints the settings of a context.
     Show {
-        /// Name of the context; the selected one if not given.
+        /// Name of the context; by default, the selected context.
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
@@ -46,7 +46,7 @@ enum Action {
         /// Name of the context.
         #[arg(value_name = "NAME", required_unless_present = "none", conflicts_with = "none")]
         name: Option<String>,
-        /// Selects no context: settings are those of the variables and files of the SDK.
+        /// Selects no context: environment variables and files of the SDK apply.
         #[arg(long)]
         none: bool,
     },
@@ -91,7 +91,7 @@ pub(crate) struct ContextRow {
 }
 
 impl ContextRow {
-    /// Returns the settings that are set, by their names.
+    /// Returns the settings of the context that have a value, by their names.
     fn settings(&self) -> Vec<(&'static str, String)> {
         let values = serde_json::to_value(&self.settings).unwrap_or_default();
         let set = fields::FIELDS.iter();
@@ -254,7 +254,7 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
     let file = ConfigFile::read(&path)?;
     let mut edit = ConfigEdit::open(&path)?;
     for setting in settings {
-        // The text is not shown, because it may be a key.
+        // The message does not contain the text, because it may be a key.
         let (field, value) = setting.split_once('=').ok_or_else(|| {
             Failure::usage(
                 "a setting without '=': it must have the form SETTING=VALUE, such as region=eu-de",
@@ -279,15 +279,15 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
     Ok(())
 }
 
-/// Prints a warning on stderr if a client cannot find the endpoint of the region. The region is
-/// stored all the same: the clouds open regions, and a later file can define others.
+/// Prints a warning on stderr if no endpoint is known for the region. The region is stored
+/// nevertheless: the clouds open new regions, and a later file can define others.
 fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
     let file = ConfigFile::read(path)?;
     let context = file.context(path, name)?;
     let (Some(region), None) = (&context.region, &context.endpoint) else {
         return Ok(());
     };
-    // The client reports a regions file that cannot be read.
+    // The client reports an error of the regions file later.
     if is_known_region(region, &Environment::of_process()).unwrap_or(true) {
         return Ok(());
     }

@@ -27,11 +27,11 @@ pub(crate) struct Dev {
     /// Name of the context to write.
     #[arg(long, default_value = "dev", value_name = "NAME")]
     name: String,
-    /// Directory of jobs, objects and keys; by default that of the user for data, such as
+    /// Directory of jobs, objects and keys. Default: the data directory of the user, such as
     /// ~/.local/share/modelarts/dev.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Bucket to create for local code and data; that of the context if not given, else dev.
+    /// Bucket to create for local code and data. Default: the bucket of the context, or dev.
     #[arg(long, value_name = "BUCKET")]
     bucket: Option<String>,
     /// Loopback address to listen on; port 0 selects a free port.
@@ -63,7 +63,7 @@ pub(crate) struct Dev {
     /// Serves no web page.
     #[arg(long, conflicts_with = "console_listen")]
     no_console: bool,
-    /// Running jobs at the end.
+    /// Effect of the end of the emulator on running jobs.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     on_stop: OnStop,
 }
@@ -72,9 +72,9 @@ pub(crate) struct Dev {
 enum TimingName {
     /// No delays.
     Instant,
-    /// Delays of about one and a half seconds in all.
+    /// Delays of about one and a half seconds in total.
     Quick,
-    /// The service's own delays, about 44 seconds in all.
+    /// The service's own delays, about 44 seconds in total.
     Documented,
 }
 
@@ -82,15 +82,15 @@ enum TimingName {
 enum ClockName {
     /// The clock of this machine.
     Wall,
-    /// A clock that stands still until the web page moves it.
+    /// A clock that stands still until the web page moves it forward.
     Manual,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnStop {
-    /// They are stopped, and Terminated.
+    /// Running jobs are stopped and become Terminated.
     Stop,
-    /// The next start runs them again from the beginning.
+    /// Running jobs are left, and the next start runs them again from the beginning.
     Leave,
 }
 
@@ -139,8 +139,8 @@ impl Dev {
 #[cfg(unix)]
 impl Dev {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        // Signals are received before the ready line is printed, because the parent may send one as
-        // soon as it has read that line.
+        // Signals are handled before the ready line is printed, because the parent may send a
+        // signal as soon as it has read the line.
         let mut interrupt = Interrupt::new();
         let on_stop = self.on_stop;
         let mut emulator = unix::start(self, session).await?;
@@ -165,7 +165,7 @@ impl Dev {
 
 #[cfg(unix)]
 mod unix {
-    //! Start of the emulator, and the files with which other programs find it.
+    //! Start of the emulator, and of the files through which other programs find the emulator.
 
     use std::{
         collections::BTreeMap,
@@ -193,24 +193,24 @@ mod unix {
         state,
     };
 
-    /// Bucket for local code and data, if none is given.
+    /// Default bucket for local code and data.
     const BUCKET: &str = "dev";
-    /// Flavor of a new context, so that a script is all that a job needs.
+    /// Flavor of a new context, so that a job needs only a script.
     const FLAVOR: &str = "modelarts.vm.cpu.8u";
-    /// Time limit for the question if an emulator listens on an address of this machine.
+    /// Time limit of the check if an emulator listens on an address of this machine.
     const PROBE_TIME: Duration = Duration::from_millis(500);
 
-    /// An emulator that other programs can find.
+    /// A running emulator that other programs can find.
     pub(super) struct Running {
         pub(super) emulator: Emulator,
-        /// The web page; `None` if it is not wanted.
+        /// Web page; `None` if the user has disabled it.
         pub(super) page: Option<Console>,
         directory: PathBuf,
     }
 
     impl Running {
-        /// Removes the file with the keys, so that later commands state that the emulator is not
-        /// running.
+        /// Removes the connection file, which contains the keys. Later commands then report that
+        /// the emulator is not running.
         pub(super) fn withdraw(&self) -> Result<(), Failure> {
             let path = self.directory.join(CONNECTION_FILE);
             match fs::remove_file(&path) {
@@ -232,7 +232,7 @@ mod unix {
             None => default_directory(name)?,
         };
         let config = ConfigFile::path()?;
-        // A broken file is reported before any job runs.
+        // An invalid file of contexts is reported before any job runs.
         let known = ConfigFile::read(&config)?.contexts.remove(name);
         let is_new = known.is_none();
         let mut bucket = dev.bucket.clone();
@@ -254,7 +254,7 @@ mod unix {
             bucket = bucket.or(known.bucket);
         }
         let bucket = bucket.unwrap_or_else(|| BUCKET.to_owned());
-        // An invalid name is reported before any job runs.
+        // An invalid bucket name is reported before any job runs.
         modelarts_obs::ObsPath::new(&bucket, "")?;
         let failed = |error: &dyn std::fmt::Display| {
             Failure::local(format_args!(
@@ -294,7 +294,7 @@ mod unix {
             print(session, &ready, page, dev.on_stop)
         };
         if let Err(failure) = announced.await {
-            // The reason of the end is the first failure.
+            // The first failure is the one to report.
             let _ = running.withdraw();
             running.emulator.shutdown().await;
             return Err(failure);
@@ -302,7 +302,7 @@ mod unix {
         Ok(running)
     }
 
-    /// Starts the web page with the settings of the commands in this context.
+    /// Starts the web page with the settings that commands use in this context.
     async fn serve_page(name: &str, listen: Option<SocketAddr>) -> Result<Console, Failure> {
         let client = Session::connect(&Selection::new(Some(name.to_owned()))).await?;
         let settings = |builder: ConsoleBuilder| builder.context(name);
@@ -367,7 +367,7 @@ mod unix {
         Ok(base.data_dir().join("modelarts").join(name))
     }
 
-    /// Writes the variables of a client, which only this user can read.
+    /// Writes the environment variables of a client to a file that only this user can read.
     fn write_connection(directory: &Path, variables: &[(&str, String)]) -> Result<(), Failure> {
         let variables: BTreeMap<_, _> = variables.iter().cloned().collect();
         let text = format!("{:#}\n", serde_json::json!(variables));

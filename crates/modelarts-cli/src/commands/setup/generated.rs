@@ -1,4 +1,4 @@
-//! `modelarts completion` and `modelarts man`: texts that are made from the arguments.
+//! `modelarts completion` and `modelarts man`: texts that are generated from the arguments.
 
 use std::{fs, path::PathBuf};
 
@@ -11,15 +11,15 @@ use crate::{exit_status::ExitStatus, failure::Failure, output::Stdout, session::
 /// Prints the manual page of the program, for `man -l -`, or writes the pages of all commands.
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Directory for one page for each command, such as ~/.local/share/man/man1; it is created if
-    /// it does not exist.
+    /// Directory for one page per command, such as ~/.local/share/man/man1; it is created if it
+    /// does not exist.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
 impl Man {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        // The command `help` has no page.
+        // The command `help` has no manual page.
         let command = (session.command)().disable_help_subcommand(true);
         let Some(directory) = self.dir else {
             let mut page = Vec::new();

@@ -1,4 +1,4 @@
-//! Commands on the program itself: contexts, emulator, completion, manual.
+//! Commands that set up the program: contexts, emulator, diagnosis, completion, manual pages.
 
 pub(crate) mod context;
 pub(crate) mod dev;

@@ -24,7 +24,7 @@ use crate::{
     terminal,
 };
 
-/// Maximum number of requests at once.
+/// Maximum number of concurrent requests.
 const MAX_TRANSFERS: u16 = 1_000;
 
 const LONG_HELP: &str = "\
@@ -51,16 +51,16 @@ pub(crate) struct Sync {
     /// Target: a directory, or an address such as obs://my-bucket/data.
     #[arg(value_name = "TARGET")]
     target: String,
-    /// Deletes at the target what the source does not have. Asks before.
+    /// Deletes files at the target that the source does not have, after a confirmation.
     #[arg(long)]
     delete: bool,
-    /// Prints what would be transferred and deleted, and changes nothing.
+    /// Prints the files that would be transferred and deleted, and changes nothing.
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Does not send what .gitignore matches. A .modelartsignore in the directory replaces it.
+    /// Leaves out matches of .gitignore, unless the directory has a .modelartsignore.
     #[arg(long)]
     gitignore: bool,
-    /// Number of requests at once.
+    /// Maximum number of concurrent requests.
     #[arg(
         long,
         value_name = "REQUESTS",
@@ -69,7 +69,7 @@ pub(crate) struct Sync {
         allow_negative_numbers = true
     )]
     transfers: u16,
-    /// Deletes without a question.
+    /// Deletes without a confirmation.
     #[arg(short, long)]
     yes: bool,
 }
@@ -87,7 +87,7 @@ impl Sync {
             return Err(Failure::usage("--gitignore: SOURCE must be a directory of this machine"));
         }
         if self.delete && !self.dry_run && !self.yes && !session.terminal.interactive {
-            // Nothing can be counted for a question that is not possible.
+            // Without a terminal no question is possible, so the files need not be counted first.
             let action = format!("delete files at {}", self.target);
             confirm(session.terminal, false, action)?;
         }
@@ -117,7 +117,7 @@ impl Sync {
         Ok(ExitStatus::Success)
     }
 
-    /// Runs the synchronization. In the format `ndjson`, each event is printed.
+    /// Runs the synchronization. The format `ndjson` prints each event.
     async fn transfer(
         &self,
         session: &Session,
@@ -183,7 +183,7 @@ impl Direction {
         }
     }
 
-    /// Returns the name of the direction, and the transfer as a verb and in the past tense.
+    /// Returns the name of the direction, and the verb of the transfer in the present and the past.
     fn words(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Up(..) => ("upload", "send", "sent"),
@@ -193,7 +193,7 @@ impl Direction {
     }
 }
 
-/// Parses an address of OBS; `None` for a path of this machine.
+/// Parses an address in OBS; `None` if the text is a path of this machine.
 fn address(name: &str, text: &str) -> Result<Option<ObsPath>, Failure> {
     let Some((scheme, path)) = text.split_once("://") else {
         return match text.is_empty() {

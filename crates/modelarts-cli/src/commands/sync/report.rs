@@ -11,7 +11,7 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Number of files that were left out of which the text has a line each.
+/// Maximum number of left-out files that the text lists.
 const MAX_LEFT_OUT: usize = 20;
 
 /// Result of a synchronization.
@@ -135,7 +135,7 @@ impl From<Amount> for FilesAndBytes {
 
 impl LeftOut {
     fn new(skipped: &Skipped) -> Self {
-        // The reason is a name, or an object with a name and its details.
+        // The reason is a name, or an object whose only key is the name.
         let reason = match serde_json::to_value(&skipped.reason) {
             Ok(Value::String(name)) => name,
             Ok(Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
@@ -146,7 +146,7 @@ impl LeftOut {
 }
 
 impl SyncLine {
-    /// Returns the line of an event; `None` for an unchanged file.
+    /// Returns the line of an event; `None` if the event reports an unchanged file.
     pub(super) fn new(progress: &Progress) -> Option<Self> {
         let (done, total) = (progress.done.into(), progress.total.into());
         Some(match &progress.event {

@@ -1,4 +1,4 @@
-//! Whole logs, and whole lines, as files.
+//! Downloads of complete logs and of complete lines.
 
 use std::{collections::VecDeque, io, num::NonZeroU64};
 
@@ -26,10 +26,10 @@ use crate::{
     temporary,
 };
 
-/// Size of the parts of a response, in bytes.
+/// Size of the chunks of a response, in bytes.
 const PART: usize = 256 << 10;
 
-/// Returns a text as a file with this name and this size.
+/// Returns a response that downloads a text as a file with this name and size.
 fn file(name: &str, len: u64, body: Body) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
@@ -39,7 +39,7 @@ fn file(name: &str, len: u64, body: Body) -> Response {
     (headers, body).into_response()
 }
 
-/// Returns one line without a limit of its length.
+/// Returns the complete text of one line, without a limit of its length.
 pub(super) async fn line(
     Path(id): Path<String>,
     request: UserRequest,
@@ -58,15 +58,15 @@ pub(super) async fn line(
     Ok(file(&name, line.len, line.text.into()))
 }
 
-/// Contents of a response: a text, or a file to read.
+/// Content of a response: a text, or a file to read.
 enum Content {
     Text(Bytes),
     File(std::path::PathBuf),
     Open(File),
 }
 
-/// Returns the whole log of a task as it is now, or the logs of all tasks one after another. The
-/// logs are read completely before the first byte is sent, so that an error is not a short file.
+/// Returns the current log of a task, or the logs of all tasks one after another. Reads the logs
+/// completely before the first byte is sent, so that an error does not truncate the file.
 pub(super) async fn log(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, fields, .. } = request;
     let followed = FollowedJob::follow(&state, &id).await?;
@@ -108,7 +108,7 @@ pub(super) async fn log(Path(id): Path<String>, request: UserRequest) -> Result<
     Ok(file(&name, len, Body::from_stream(parts)))
 }
 
-/// Returns the next part; `None` at the end.
+/// Returns the next chunk of a response; `None` at the end.
 async fn next_part(contents: &mut VecDeque<Content>) -> io::Result<Option<Bytes>> {
     while let Some(content) = contents.pop_front() {
         let mut file = match content {

@@ -1,4 +1,4 @@
-//! Windows of lines, as JSON.
+//! Windows of log lines, as JSON.
 
 use axum::{Json, extract::Path};
 use regex::Regex;
@@ -15,18 +15,18 @@ use crate::{
     site::UserRequest,
 };
 
-/// Maximum number of lines in a response.
+/// Maximum number of lines per response.
 const MAX_LINES: u64 = 500;
 
-/// Numbers of lines of the logs of a job.
+/// Number of log lines of each task of a job.
 #[derive(Serialize)]
 pub(crate) struct LogCounts {
-    /// Series of the lines. Another value means that the lines began again.
+    /// Number of the line series. A new number means that the lines began again.
     epoch: String,
-    /// Number of lines of all tasks.
+    /// Total number of lines of all tasks.
     lines: u64,
     tasks: Vec<TaskCount>,
-    /// `true` if no more lines follow.
+    /// `true` if the log is complete.
     has_ended: bool,
 }
 
@@ -51,19 +51,19 @@ impl LogCounts {
 
 #[derive(Serialize)]
 pub(super) struct LogRow {
-    /// Number in its view, counted from 1.
+    /// Number of the line in its view, from 1.
     pub(super) number: u64,
     /// Name of the task, in a view of several tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) task: Option<String>,
-    /// Text outside and inside of hits, in turn.
+    /// Parts of the text, alternately outside and inside of hits.
     pub(super) parts: Vec<String>,
     /// Level of the line: `error` or `warning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) level: Option<&'static str>,
     /// `true` if lines are missing here.
     pub(super) is_gap: bool,
-    /// Length of the whole line in bytes, if it is cut.
+    /// Length of the complete line in bytes, if the text is truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) len: Option<u64>,
 }
@@ -87,14 +87,14 @@ impl LogRow {
 
 #[derive(Serialize)]
 pub(super) struct LogWindow {
-    /// Series of the lines, as in [`LogCounts`].
+    /// Number of the line series, as in [`LogCounts`].
     epoch: String,
-    /// Number of lines of this view.
+    /// Number of lines of the view.
     lines: u64,
     rows: Vec<LogRow>,
 }
 
-/// Returns the lines of a view from the line `from` on, at most `count`.
+/// Returns at most `count` lines of a view, beginning with the line `from`.
 pub(super) async fn read(
     Path(id): Path<String>,
     request: UserRequest,

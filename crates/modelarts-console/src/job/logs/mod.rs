@@ -1,8 +1,7 @@
 //! Tab with the logs of a job.
 //!
-//! `page` is the page, `lines` returns windows of lines, `search` jumps between hits, and
-//! `download` returns whole logs and whole lines. Numbers of lines in addresses and in JSON begin
-//! with 1.
+//! `page` renders the page, `lines` returns windows of lines, `search` jumps between hits, and
+//! `download` returns complete logs and lines. In addresses and in JSON, line numbers begin with 1.
 
 mod download;
 pub(crate) mod lines;

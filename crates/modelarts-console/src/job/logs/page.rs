@@ -24,7 +24,7 @@ use crate::{
     site::UserRequest,
 };
 
-/// Number of lines of the page.
+/// Number of lines per page.
 const WINDOW: u64 = 200;
 
 #[derive(Template)]
@@ -37,12 +37,12 @@ struct LogsPage {
     rows: Vec<LogRow>,
     /// Number of lines of the view.
     lines: u64,
-    /// Reason why the search cannot be used, or its result.
+    /// Result of the search, or the reason why it is invalid.
     message: Option<String>,
     is_invalid: bool,
     problem: Option<String>,
     has_ended: bool,
-    /// Address of this view without the line.
+    /// Address of this view, without a line number.
     address: String,
     position: String,
 }
@@ -56,12 +56,12 @@ impl LogsPage {
         self.rows.last().map_or(0, |row| row.number)
     }
 
-    /// Returns the line in the middle of the page before this one.
+    /// Returns the number of the line in the middle of the previous page.
     fn earlier(&self) -> u64 {
         self.first().saturating_sub(WINDOW / 2).max(1)
     }
 
-    /// Returns the line in the middle of the page after this one.
+    /// Returns the number of the line in the middle of the next page.
     fn later(&self) -> u64 {
         (self.last() + WINDOW / 2).min(self.lines)
     }
@@ -98,7 +98,7 @@ pub(super) async fn show(
     let query = LogQuery::parse(&fields)?;
     let followed = FollowedJob::follow(&state, &id).await?;
     let log = FollowedLog::follow(&state, &followed.job).await?;
-    // A task that has no log yet is one of the job.
+    // A task without a log is nevertheless a task of the job.
     log.spool.add_tasks(followed.job.tasks());
     let view = query.view(&log.spool)?;
     let mut message = None;
@@ -140,7 +140,7 @@ pub(super) async fn show(
     Ok(Page(page).into_response())
 }
 
-/// Reads the lines around the marked line, or the last lines.
+/// Reads the lines around the given line; without a line, the last lines.
 async fn window(
     log: &FollowedLog,
     view: View,

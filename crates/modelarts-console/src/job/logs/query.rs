@@ -1,4 +1,4 @@
-//! `LogQuery`: the lines that an address names, and a search in them.
+//! `LogQuery`: the log lines that an address selects, and a search in them.
 
 use std::{num::NonZeroU64, sync::Arc};
 
@@ -15,17 +15,17 @@ use crate::{
     site::State,
 };
 
-/// Maximum length of the text of a search, in bytes.
+/// Maximum length of the search text, in bytes.
 const MAX_SEARCH: usize = 1024;
 
-/// Lines that an address names.
+/// Log lines that an address selects, with a search.
 pub(super) struct LogQuery {
     /// Name of the task; `None` for all tasks.
     pub(super) task: Option<String>,
     pub(super) text: String,
     pub(super) is_expression: bool,
     pub(super) is_case_sensitive: bool,
-    /// Number of the line that is marked, counted from 1.
+    /// Number of the marked line, from 1.
     pub(super) line: Option<NonZeroU64>,
 }
 
@@ -40,7 +40,7 @@ impl LogQuery {
         })
     }
 
-    /// Returns the search; `None` without a text.
+    /// Returns the search. `None` if no text is given.
     pub(super) fn search(&self) -> Result<Option<Search>, String> {
         if self.text.is_empty() {
             return Ok(None);
@@ -63,7 +63,7 @@ impl LogQuery {
     }
 }
 
-/// Returns a number of a line, counted from 1.
+/// Parses a field with a line number, from 1.
 pub(super) fn number(fields: &Fields, name: &str) -> Result<Option<NonZeroU64>, Problem> {
     let parsed = fields.get(name).map(str::parse);
     parsed.transpose().map_err(|_| {
@@ -72,7 +72,7 @@ pub(super) fn number(fields: &Fields, name: &str) -> Result<Option<NonZeroU64>, 
 }
 
 pub(super) struct FollowedLog {
-    /// Keeps the poller.
+    /// Viewer that keeps the poller running.
     #[expect(dead_code, reason = "the logs are followed while it exists")]
     watch: Viewer<LogWatch>,
     pub(super) state: LogState,
@@ -91,12 +91,12 @@ impl FollowedLog {
         }
     }
 
-    /// Searches in the files of the spool. The search ends when the browser has left.
+    /// Searches in the files of the spool. Cancels the search when the browser disconnects.
     pub(super) async fn search<T: Send + 'static>(
         &self,
         search: impl FnOnce(&Spool, &Caller) -> std::io::Result<T> + Send + 'static,
     ) -> Result<T, Problem> {
-        // The server drops the future of a request whose connection is closed.
+        // The server drops the future of a request when its connection is closed.
         let waiting = Arc::new(());
         let caller = Caller::new(Arc::downgrade(&waiting));
         let found = self.read(move |spool| search(spool, &caller)).await;

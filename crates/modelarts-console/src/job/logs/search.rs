@@ -14,18 +14,18 @@ use crate::{
     site::UserRequest,
 };
 
-/// Maximum number of lines that are counted.
+/// Maximum number of matching lines that are counted.
 const MAX_COUNT: u64 = 10_000;
 
-/// A search with its direction.
+/// A search with a direction.
 pub(super) struct Find {
     pub(super) search: Search,
     pub(super) direction: Direction,
 }
 
 impl Find {
-    /// Parses the field `find`: `next`, `previous`, or the same for a level, such as `next-error`.
-    /// `None` without the field, and without a search for it.
+    /// Parses the field `find`: `next`, `previous`, or one of these with a level, such as
+    /// `next-error`. `None` if the field is missing, or if it needs a search and there is none.
     pub(super) fn parse(fields: &Fields, query: &LogQuery) -> Result<Option<Self>, Problem> {
         let Some(find) = fields.get("find") else {
             return Ok(None);
@@ -56,20 +56,20 @@ fn invalid() -> Problem {
 
 #[derive(Default, Serialize)]
 pub(super) struct Found {
-    /// Number of the line, counted from 1; null if no line matches.
+    /// Number of the matching line, from 1; null if no line matches.
     pub(super) line: Option<u64>,
-    /// `true` if the search passed the end or the beginning of the log.
+    /// `true` if the search continued beyond the end or the beginning of the log.
     pub(super) is_wrapped: bool,
-    /// Number of this line among the lines that match, counted from 1.
+    /// Position of this line among the matching lines, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     hit: Option<u64>,
-    /// Number of lines that match, up to a limit.
+    /// Number of matching lines, up to a limit.
     hits: u64,
-    /// `true` if more lines match than are counted.
+    /// `true` if more lines match than were counted.
     is_limited: bool,
 }
 
-/// Searches in the log. The line `line` is where the search begins.
+/// Searches in the log, beginning at `line`.
 pub(super) async fn search(
     log: &FollowedLog,
     view: View,

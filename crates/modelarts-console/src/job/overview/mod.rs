@@ -1,4 +1,4 @@
-//! Overview of a job: its settings.
+//! Tab with the settings of a job.
 
 mod settings;
 
@@ -46,7 +46,7 @@ struct SettingsView {
     max_description: usize,
 }
 
-/// Parts of the page that scripts replace when the job has changed.
+/// Rendered parts of the page that scripts replace when the job has changed.
 #[derive(Serialize)]
 struct Parts {
     summary: String,

@@ -1,4 +1,4 @@
-//! Settings of a job as labels and texts: basic settings, algorithm, resources, channels.
+//! Settings of a job as labels and texts: basic settings, algorithm, resources, access.
 
 use modelarts_ext::{
     Job,
@@ -7,7 +7,7 @@ use modelarts_ext::{
 
 use crate::{access::visitor::Secrets, display, problem::Problem};
 
-/// Number of workers whose names are listed.
+/// Maximum number of workers that are listed by name.
 const MAX_WORKERS: usize = 8;
 
 pub(crate) struct Group {
@@ -34,21 +34,21 @@ pub(crate) struct Channel {
     /// OBS path or data set.
     pub(crate) remote: String,
     pub(crate) local_dir: String,
-    /// Way in which the program receives the directory.
+    /// Way in which the program receives the local directory.
     pub(crate) obtained: &'static str,
 }
 
-/// A run with the reason of its end.
+/// A run of a job, with the reason of its end.
 pub(crate) struct RunRow {
     pub(crate) number: usize,
-    /// Times, RFC 3339; empty if they are not known.
+    /// Start and end in the format of RFC 3339; empty if not known.
     pub(crate) start: String,
     pub(crate) end: String,
     pub(crate) reason: String,
     pub(crate) task: String,
 }
 
-/// Settings that are present.
+/// Settings that have a value.
 #[derive(Default)]
 struct Settings(Vec<Setting>);
 
@@ -81,7 +81,7 @@ impl Settings {
     }
 }
 
-/// Returns the algorithm of a job, with masks in place of secrets unless they are to be shown.
+/// Returns the algorithm of a job. Secrets are masked unless the user has asked for them.
 pub(crate) fn algorithm(job: &Job, secrets: &mut Secrets) -> Result<JobAlgorithm, Problem> {
     let internal = |error| Problem::internal(format!("the job cannot be shown: {error}"));
     let algorithm = job.details().algorithm.as_deref().cloned();
@@ -90,7 +90,7 @@ pub(crate) fn algorithm(job: &Job, secrets: &mut Secrets) -> Result<JobAlgorithm
     serde_json::from_value(value).map_err(internal)
 }
 
-/// Returns the settings of a job in groups. Settings that the job does not have are omitted.
+/// Returns the settings of a job in groups. Settings without a value are omitted.
 pub(crate) fn groups(job: &Job, algorithm: &JobAlgorithm, tags: &[Tag]) -> Vec<Group> {
     let spec = job.details().spec.as_deref();
     let groups = [
@@ -134,7 +134,7 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     settings
 }
 
-/// Returns the names of the workers, or their number with the first and the last.
+/// Returns the names of the workers, or the number of workers with the first and the last name.
 fn workers(tasks: &[String]) -> Option<String> {
     match tasks {
         [first, .., last] if tasks.len() > MAX_WORKERS => {
@@ -181,7 +181,7 @@ fn resources(spec: &JobSpec) -> Settings {
         settings.text("Compute nodes", nodes);
     }
     let policy = spec.schedule_policy.as_deref();
-    // Older interfaces return the default priority as 0.
+    // Older versions of the API return the default priority as 0.
     let priority = policy.and_then(|it| it.priority).filter(|it| *it > 0);
     settings.text("Job priority", priority.map(|it| it.to_string()));
     let preemptible = policy.and_then(|it| it.preemptible).filter(|it| *it);
@@ -233,7 +233,7 @@ fn run(job: &Job) -> Settings {
     settings
 }
 
-/// Returns the addresses of tools in the job, without their tokens.
+/// Returns the addresses of tools in the job, without access tokens.
 fn access(job: &Job) -> Settings {
     let mut settings = Settings::default();
     let endpoints = job.details().endpoints.as_deref();
@@ -245,7 +245,7 @@ fn access(job: &Job) -> Settings {
         ]
     });
     for (label, endpoint) in tools {
-        // The query of an address may contain a token.
+        // The query of an address may contain a token, so it is removed.
         let url = endpoint.as_ref().and_then(|endpoint| endpoint.url.as_deref());
         let url = url.map(|url| url.split(['?', '#']).next().unwrap_or_default());
         settings.code(label, url);
@@ -295,7 +295,7 @@ pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     variables.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Returns the runs of a job that was restarted.
+/// Returns the runs of a restarted job; empty if the job was not restarted.
 pub(crate) fn runs(job: &Job) -> Vec<RunRow> {
     if job.runs().len() < 2 {
         return Vec::new();

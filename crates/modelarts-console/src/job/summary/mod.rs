@@ -1,4 +1,4 @@
-//! Time line and diagnosis of a job, which every tab shows below the header.
+//! Time line and diagnosis of a job, which all tabs show below the header.
 
 mod timeline;
 
@@ -15,8 +15,8 @@ use crate::{
     facts::Summary, job::summary::timeline::JobRun, page::fragment, problem::Problem, site::State,
 };
 
-/// Maximum time for which a page waits for the diagnosis. The diagnosis is read to its end, for the
-/// next page.
+/// Maximum time for which a page waits for the diagnosis. Reading continues in the background, so
+/// that the next page has the diagnosis.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Template)]
@@ -25,23 +25,23 @@ struct SummaryView {
     id: String,
     runs: Vec<JobRun>,
     diagnosis: Option<DiagnosisView>,
-    /// Reason of the phase, from the facts of the details.
+    /// Reason of the phase, from the details of the job.
     why: Option<String>,
-    /// Reason why there is no diagnosis.
+    /// Reason why the diagnosis is missing.
     problem: Option<Problem>,
     is_pending: bool,
     is_open: bool,
 }
 
 struct DiagnosisView {
-    /// Class of the style sheet.
+    /// Style class of the diagnosis.
     style: &'static str,
     title: &'static str,
     found: Diagnosis,
 }
 
-/// Renders the time line and the diagnosis of a job. The evidence of a failure is open at first if
-/// `is_open` is set.
+/// Renders the time line and the diagnosis of a job. If `is_open` is set, the evidence of a failure
+/// is initially visible.
 pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<String, Problem> {
     let reading = tokio::spawn({
         let (state, job) = (state.clone(), job.clone());
@@ -67,7 +67,7 @@ fn view(job: &Job, summary: Option<&Summary>, now: SystemTime, is_open: bool) ->
         id: job.id().to_owned(),
         runs: timeline::runs(job, stages, now),
         diagnosis: known.and_then(DiagnosisView::new),
-        // A running job needs no diagnosis.
+        // A running job needs no diagnosis, so the problem is not shown.
         problem: problem.filter(|_| job.phase() != Phase::Running).cloned(),
         is_open: is_open && matches!(job.phase(), Phase::Failed | Phase::Abnormal),
         is_pending: summary.is_none() && job.phase() != Phase::Running,
@@ -75,7 +75,7 @@ fn view(job: &Job, summary: Option<&Summary>, now: SystemTime, is_open: bool) ->
 }
 
 impl DiagnosisView {
-    /// Returns `None` for a diagnosis that says no more than the phase.
+    /// Creates the view. `None` if the diagnosis says no more than the phase.
     fn new(diagnosis: &Diagnosis) -> Option<Self> {
         let is_plain =
             matches!(diagnosis.cause, Cause::Running | Cause::Completed | Cause::Terminating);

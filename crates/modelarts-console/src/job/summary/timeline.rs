@@ -1,4 +1,4 @@
-//! Time line of a job: its stages with their durations, for each run.
+//! Time line of a job: for each run, its stages with their durations.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,10 +9,10 @@ use modelarts_ext::{
 
 use crate::display;
 
-/// A run of a job, with its stages in their order.
+/// A run of a job, with its stages in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct JobRun {
-    /// Number of the run, from 1 on.
+    /// Number of the run, from 1.
     pub(crate) number: usize,
     pub(crate) steps: Vec<Step>,
     /// Reason of the end of the run, if the service states it.
@@ -23,18 +23,18 @@ pub(crate) struct JobRun {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// Class of the style sheet: `done`, `current` or the class of the final phase.
+    /// Style class: `done`, `current`, or the class of the final phase.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
-    /// Start, RFC 3339; empty if it is not known.
+    /// Start in the format of RFC 3339; empty if not known.
     pub(crate) start: String,
-    /// Duration as text; empty for the end.
+    /// Duration as text; empty for the end of the run.
     pub(crate) duration: String,
-    /// Duration in seconds, for the width.
+    /// Duration in seconds, which determines the width.
     pub(crate) seconds: u64,
 }
 
-/// Start and end of a stage with its name.
+/// A stage with its start and end.
 struct Span {
     name: String,
     is_end: bool,
@@ -42,8 +42,8 @@ struct Span {
     end: Option<Timestamp>,
 }
 
-/// Returns the runs of a job with their stages, and with its creation and its end. A job without
-/// stages has one run, from its own times.
+/// Returns the runs of a job with their stages, and with its creation and end. A job without stages
+/// has one run, which is derived from its times.
 pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<JobRun> {
     let mut runs: Vec<Vec<Span>> = stages.iter().map(spans).collect();
     runs.retain(|spans| !spans.is_empty());
@@ -78,7 +78,7 @@ impl Span {
     }
 }
 
-/// Returns the time from the creation of a job to its first stage, if it is a second or more.
+/// Returns the time from the creation of a job to its first stage. `None` if it is under a second.
 fn creation(job: &Job, first: &[Span]) -> Option<Span> {
     let created = job.created_at()?;
     let start = first.first()?.start?;
@@ -91,7 +91,7 @@ fn spans(record: &StageRecord) -> Vec<Span> {
 }
 
 fn span(stage: &Stage) -> Span {
-    // No document states the format of these times.
+    // The format of these times is not documented.
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     let name = match &stage.name {
         Some(StageName::Scheduling) => "Waiting".to_owned(),
@@ -111,10 +111,10 @@ fn span(stage: &Stage) -> Span {
     }
 }
 
-/// Returns the spans that follow from the times of the job itself.
+/// Returns the spans that the times of the job show.
 fn spans_of_times(job: &Job) -> Vec<Span> {
     let (created, started) = (job.created_at(), job.started_at());
-    // The start is cut to whole seconds, and may lie before the creation.
+    // The start is rounded down to seconds, and may therefore precede the creation.
     let started = started.map(|started| created.map_or(started, |created| created.max(started)));
     let ended =
         started.zip(job.time_run()).map(|(start, ran)| start + ran).filter(|_| job.is_final());

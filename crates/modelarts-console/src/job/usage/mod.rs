@@ -1,4 +1,4 @@
-//! Usage of the machines of a job: charts, tables and a file.
+//! Tab with the resource usage of a job: charts, tables and a CSV file.
 
 mod series;
 
@@ -24,11 +24,11 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Name of the choice of all workers.
+/// Value that selects all workers.
 const ALL: &str = "all";
-/// Number of workers that are read at most for all workers.
+/// Maximum number of workers that are read if all workers are selected.
 const MAX_TASKS: usize = 16;
-/// Pause between two refreshes of the page, in seconds. The service has a value for each minute.
+/// Pause between two refreshes of the page, in seconds. The service reports a value per minute.
 const REFRESH: u64 = 15;
 
 #[derive(Template)]
@@ -37,10 +37,10 @@ struct UsagePage {
     layout: Layout,
     frame: JobFrame,
     tasks: Vec<String>,
-    /// Name of the worker that is shown, or that of all.
+    /// Selected worker, or [`ALL`].
     choice: String,
     has_more: bool,
-    /// Pause between two refreshes in seconds; 0 for an ended job.
+    /// Pause between two refreshes in seconds; 0 if the job has ended.
     refresh: u64,
     tables: String,
 }
@@ -53,11 +53,11 @@ struct UsageTables<'a> {
     charts: &'a [Chart],
     notes: Vec<String>,
     problem: Option<&'a Problem>,
-    /// Minutes of a row of the tables of values.
+    /// Number of minutes per row of the tables of values.
     minutes: usize,
 }
 
-/// Usage of the workers that are shown.
+/// Usage of the selected workers.
 #[derive(Serialize)]
 struct UsageView {
     #[serde(skip)]
@@ -95,7 +95,7 @@ async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<Usage
     Ok(Json(select(&state, &job, &fields).await?))
 }
 
-/// Returns all values as a file of comma-separated values.
+/// Returns all values as a CSV file.
 async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
@@ -116,7 +116,7 @@ async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, 
     Ok((headers, text).into_response())
 }
 
-/// Returns a field of a file of comma-separated values.
+/// Returns a text as a CSV field, in quotes if necessary.
 fn field(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -124,7 +124,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Returns the choice and its workers.
+/// Returns the selection, and the names of the selected workers.
 fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Problem> {
     let known = job.tasks();
     match choice {

@@ -1,4 +1,4 @@
-//! `Chart`: series of usage as lines of a chart and as rows of a table.
+//! `Chart`: usage series as lines of a chart and as rows of a table.
 
 use modelarts_ext::{Timestamp, jobs::MetricSeries};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Maximum number of rows of the table of values.
 const MAX_ROWS: usize = 60;
 
-/// A chart with its lines. All lines have a value for each time, or a gap.
+/// A chart with its lines. Each line has a value or a gap for each time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Chart {
     pub(crate) title: String,
@@ -29,17 +29,17 @@ pub(crate) struct Series {
     pub(crate) max: String,
 }
 
-/// Means of some minutes.
+/// A row with the means of some minutes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueRow {
     /// Time of the first value, RFC 3339.
     pub(crate) time: String,
-    /// Means in percent; `None` if there are only gaps.
+    /// Means in percent; `None` if all values are gaps.
     pub(crate) values: Vec<Option<String>>,
 }
 
-/// Returns the charts of series with their tasks, and the names of metrics without values. With
-/// `by_metric`, each metric has a chart with a line for each task; otherwise each task has one.
+/// Returns the charts of series with their tasks, and the names of metrics without values. If
+/// `by_metric` is set, each metric has a chart with a line per task; otherwise each task has one.
 pub(crate) fn charts(
     series: &[(&str, &MetricSeries)],
     by_metric: bool,
@@ -65,7 +65,7 @@ pub(crate) fn charts(
         });
         charts[index].add(label, one);
     }
-    // A metric that only some machines have is not blank.
+    // A metric with values of some tasks only is not without values.
     blank.retain(|metric| !charts.iter().any(|chart| chart.title == *metric));
     charts.iter_mut().for_each(Chart::align);
     (charts, blank)
@@ -105,14 +105,14 @@ impl Chart {
         });
     }
 
-    /// Gives all lines the length of the longest. All series of a job have the same start.
+    /// Extends all lines to the same length with gaps. All series of a job have the same start.
     fn align(&mut self) {
         for series in &mut self.series {
             series.values.resize(self.times.len(), None);
         }
     }
 
-    /// Returns the number of minutes of a row of the table of values.
+    /// Returns the number of minutes per row of the table of values.
     pub(crate) fn minutes_of_rows(&self) -> usize {
         self.times.len().div_ceil(MAX_ROWS).max(1)
     }

@@ -6,9 +6,9 @@ use jiff::{Span, SpanRelativeTo, civil, tz::TimeZone};
 
 use crate::display::parse_time;
 
-/// Maximum range of a search of the service.
+/// Maximum length of a time range that the service searches.
 const MAX_RANGE: Duration = Duration::from_secs(31 * 24 * 3_600);
-/// Maximum difference between the clocks of this machine and of the service.
+/// Tolerated difference between the clocks of this machine and of the service.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 const RULE: &str = "must be a time span such as 7d or 12h, a day such as 2026-01-15, or a range \
@@ -16,8 +16,8 @@ const RULE: &str = "must be a time span such as 7d or 12h, a day such as 2026-01
 const LENGTH_RULE: &str = "must be a range of at most 31 days, which is the most that the service \
                            searches; use one such as 2026-01-01..2026-01-31 for earlier jobs";
 
-/// Returns the first and the last time of a range, both included. Days and times without a zone are
-/// in the zone of this machine.
+/// Returns the first and the last time of a range, both inclusive. The default time zone of days
+/// and times is that of this machine.
 pub(super) fn range(text: &str, now: SystemTime) -> Result<(SystemTime, SystemTime), &'static str> {
     let latest = now + MAX_CLOCK_SKEW;
     let (start, end) = if let Some((from, to)) = text.split_once("..") {
@@ -47,7 +47,7 @@ pub(super) fn range(text: &str, now: SystemTime) -> Result<(SystemTime, SystemTi
     Ok((start, end))
 }
 
-/// Returns the first and the last millisecond of a day, or a time twice.
+/// Returns the first and the last millisecond of a day. For a time, returns the time twice.
 fn moment(text: &str) -> Result<(SystemTime, SystemTime), &'static str> {
     if let Ok(day) = text.parse::<civil::Date>()
         && !text.contains(['T', ' ', 't'])

@@ -1,6 +1,6 @@
 //! `Key`: the conditions that a search may have.
 
-/// Condition of a search. The service offers no others.
+/// Condition of a search. The service offers no other conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Name,
@@ -22,9 +22,9 @@ pub(crate) enum Key {
 
 pub(crate) struct KeyHelp {
     pub(crate) key: Key,
-    /// Name before the colon.
+    /// Name of the key, before the colon.
     pub(crate) name: &'static str,
-    /// Jobs that the condition finds.
+    /// Description of the jobs that match the condition.
     pub(crate) finds: &'static str,
     pub(crate) example: &'static str,
 }
@@ -99,16 +99,16 @@ impl Key {
 
     pub(crate) fn help(self) -> &'static KeyHelp {
         let mut keys = KEYS.iter();
-        // Each key has a row, so the default is never used.
+        // Every key has a row, so the default is never used.
         keys.find(|help| help.key == self).unwrap_or(&KEYS[0])
     }
 
-    /// Returns `true` if a value may be a list with commas.
+    /// Returns `true` if the value may be a comma-separated list.
     pub(crate) fn has_list(self) -> bool {
         !matches!(self, Self::Name | Self::Algorithm | Self::Created | Self::Workspace | Self::Mine)
     }
 
-    /// Returns `true` if a search may have the condition once only.
+    /// Returns `true` if a search may have the condition only once.
     pub(crate) fn is_single(self) -> bool {
         matches!(self, Self::Created | Self::Workspace)
     }

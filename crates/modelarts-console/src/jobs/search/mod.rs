@@ -1,4 +1,4 @@
-//! `Search`: the conditions of the list, from the text of the search.
+//! `Search`: the conditions of the job list, parsed from the search text.
 
 mod created;
 mod key;
@@ -17,16 +17,16 @@ pub(crate) use key::{KEYS, Key};
 
 /// Maximum number of values of a condition, according to modelarts-ext.
 const MAX_VALUES: usize = 10;
-/// Length of the id of a user in IAM.
+/// Length of an IAM user id, in characters.
 const USER_ID_LENGTH: usize = 32;
 
-/// Conditions of the list of jobs. A job must meet all of them.
+/// Conditions of the job list. A job must meet all conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Search {
     terms: Vec<Term>,
 }
 
-/// A condition with its values. None is empty.
+/// A condition with its values. No value is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
     key: Key,
@@ -34,7 +34,7 @@ struct Term {
 }
 
 impl Search {
-    /// Parses the text of the search. The error names the part and the rule.
+    /// Parses the search text. The error contains the wrong part and the rule.
     pub(crate) fn parse(text: &str, now: SystemTime) -> Result<Self, String> {
         let mut search = Self::default();
         for word in words(text)? {
@@ -70,8 +70,8 @@ impl Search {
         Ok(search)
     }
 
-    /// Adds a condition. Values of a key with lists are alternatives, also in several words, each
-    /// once.
+    /// Adds a condition. The values of a key that accepts lists are alternatives, even in several
+    /// terms. Duplicates are removed.
     fn add(&mut self, key: Key, values: Vec<String>) -> Result<(), String> {
         let is_own = matches!(key, Key::Name | Key::Algorithm);
         let known = self.terms.iter().position(|term| term.key == key).filter(|_| !is_own);
@@ -117,14 +117,14 @@ impl Search {
         Self { terms: terms.cloned().collect() }
     }
 
-    /// Returns the search for this phase alone.
+    /// Returns the search with this phase as the only phase.
     pub(crate) fn with_only(&self, phase: &Phase) -> Self {
         let mut search = self.without(Key::Phase);
         search.terms.push(Term { key: Key::Phase, values: vec![phase.to_string()] });
         search
     }
 
-    /// Returns the search with this phase, or without it if it has it.
+    /// Returns the search with this phase added, or removed if the search already has it.
     pub(crate) fn toggle_phase(&self, phase: &Phase) -> Self {
         let mut search = self.clone();
         let Some(term) = search.terms.iter_mut().find(|term| term.key == Key::Phase) else {
@@ -139,7 +139,7 @@ impl Search {
         search
     }
 
-    /// Returns the search for jobs of the user, or of all users if it is for those of the user.
+    /// Returns the search with the condition on own jobs added, or removed if it exists.
     pub(crate) fn toggle_mine(&self) -> Self {
         if self.has(Key::Mine) {
             return self.without(Key::Mine);
@@ -162,8 +162,8 @@ impl Search {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the search as a list. `user` must be the user of the credentials for a search that
-    /// has [`Key::Mine`].
+    /// Returns the list request of the search. `user` must be the user of the credentials if the
+    /// search has [`Key::Mine`].
     pub(crate) fn list(
         &self,
         client: &Client,
@@ -228,7 +228,7 @@ fn unknown_key(word: &str, name: &str) -> String {
     format!("{word}: the key {name} is not known; it must be one of {}", keys.join(", "))
 }
 
-/// Checks the values of a condition, and writes phases as the service does.
+/// Checks the values of a condition, and replaces phases by the spelling of the service.
 fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String> {
     let names = || PHASES.iter().map(Phase::as_str);
     for value in values {
@@ -259,7 +259,7 @@ fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String>
     Ok(())
 }
 
-/// Returns `true` for the id of a user in IAM: 32 hexadecimal digits.
+/// Returns `true` if a text is an IAM user id: 32 hexadecimal digits.
 fn is_user_id(text: &str) -> bool {
     text.len() == USER_ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,16 +1,16 @@
-//! Words of the text of a search.
+//! Splitting of the search text into terms.
 
-/// A word: its key, if it has one, and its value.
+/// A term of a search: a value, optionally with a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Text as the user wrote it, for messages.
+    /// Text as entered by the user, for messages.
     pub(super) text: String,
     pub(super) key: Option<String>,
-    /// Values between commas, without quotes.
+    /// Comma-separated values, without quotes.
     pub(super) values: Vec<String>,
 }
 
-/// Splits the text at spaces. Quotes keep spaces, commas and colons in a value.
+/// Splits the search text at spaces. In quotes, spaces, commas and colons are part of a value.
 pub(super) fn words(text: &str) -> Result<Vec<Word>, String> {
     let mut words = Vec::new();
     let mut word: Option<Word> = None;
@@ -45,7 +45,7 @@ pub(super) fn words(text: &str) -> Result<Vec<Word>, String> {
     Ok(words)
 }
 
-/// Returns a value with quotes, if it needs them.
+/// Returns a value, in quotes if necessary.
 pub(super) fn quoted(value: &str) -> String {
     let needs_quotes =
         |character: char| character.is_whitespace() || matches!(character, ',' | ':');

@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// Size of a position, in bytes.
+/// Size of the position of a line, in bytes.
 const POSITION: u64 = 8;
-/// Size of a header, in bytes.
+/// Size of the header of a line, in bytes.
 pub(super) const HEADER: usize = 16;
-/// Size of the buffer of lines, in bytes.
+/// Size of the buffer for reading lines, in bytes.
 const BUFFER: usize = 256 << 10;
 
 /// Header of a line, which precedes its text in the file.
@@ -46,7 +46,7 @@ fn read_u64(reader: &mut impl Read) -> io::Result<u64> {
 
 /// Reader of the lines of a view.
 pub(super) struct Cursor {
-    /// The lines; `None` if there is none to read.
+    /// Open files; `None` if there are no lines to read.
     files: Option<Files>,
     /// Number of the next line.
     next: u64,
@@ -57,13 +57,13 @@ pub(super) struct Cursor {
 
 struct Files {
     lines: BufReader<File>,
-    /// Position in `lines`.
+    /// Current position in `lines`.
     at: u64,
     positions: BufReader<File>,
 }
 
 impl Cursor {
-    /// Opens the files at a line.
+    /// Opens the files at the line `from`. `end` is the number after the last line.
     pub(super) fn open(lines: &Path, positions: &Path, from: u64, end: u64) -> io::Result<Self> {
         let files = match from < end {
             true => Some(Files::open(lines, positions, from)?),
@@ -72,7 +72,7 @@ impl Cursor {
         Ok(Self { files, next: from, end, text: Vec::new() })
     }
 
-    /// Reads the next line, up to `max` bytes of it. Returns its number and its header.
+    /// Reads at most `max` bytes of the next line. Returns the number and the header of the line.
     pub(super) fn next_line(&mut self, max: usize) -> io::Result<Option<(u64, Header)>> {
         let Some(files) = self.files.as_mut().filter(|_| self.next < self.end) else {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Cursor {
         Ok(Some((number, header)))
     }
 
-    /// Returns the text of the line that was read last, without a character that was cut.
+    /// Returns the text of the last read line, without an incomplete character at its end.
     pub(super) fn text(&self) -> &str {
         match std::str::from_utf8(&self.text) {
             Ok(text) => text,

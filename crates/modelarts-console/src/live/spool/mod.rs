@@ -1,8 +1,8 @@
 //! `Spool`: the lines of the logs of a job, in files of a temporary directory.
 //!
-//! A log may have millions of lines, so the memory holds only their number. The file `lines` has
-//! the lines of all tasks in the order of their arrival. The file `all`, and one file for each
-//! task, have the position of each line in that file, so a window of lines is read without the
+//! A log may have millions of lines, so only their number is in memory. The file `lines` contains
+//! the lines of all tasks in the order of arrival. The file `all`, and one file for each task,
+//! contain the positions of the lines in the file `lines`, so that a window can be read without the
 //! lines before it.
 
 mod cursor;
@@ -28,12 +28,12 @@ use crate::{
     temporary,
 };
 
-/// Maximum length of a line in a window, in bytes. A longer line is cut.
+/// Maximum length of a line in a window, in bytes. Longer lines are truncated.
 pub(crate) const MAX_SHOWN: usize = 4096;
-/// Maximum number of bytes that are collected before they are written.
+/// Maximum number of bytes that are buffered before they are written.
 const WRITE: usize = 4 << 20;
 
-/// The lines that are shown: those of all tasks, or those of one task by its index.
+/// Selected lines: `None` for the lines of all tasks, or the index of a task for its lines.
 pub(crate) type View = Option<u16>;
 
 pub(crate) struct Spool {
@@ -41,11 +41,11 @@ pub(crate) struct Spool {
     index: RwLock<Index>,
 }
 
-/// Numbers of lines that were written completely.
+/// Numbers of the lines that are completely written.
 #[derive(Clone, Default)]
 struct Index {
     tasks: Vec<TaskLines>,
-    /// Number of lines of all tasks.
+    /// Total number of lines of all tasks.
     lines: u64,
     /// Length of the file with the lines, in bytes.
     len: u64,
@@ -60,31 +60,31 @@ pub(crate) struct TaskLines {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Number in its view, counted from 0.
+    /// Number of the line in its view, from 0.
     pub(crate) number: u64,
     /// Index of the task.
     pub(crate) task: u16,
-    /// `true` if lines are missing here. The text has the number of bytes.
+    /// `true` if lines are missing here. The text then contains the number of missing bytes.
     pub(crate) is_gap: bool,
-    /// Text, cut to the requested length.
+    /// Text of the line, truncated to the requested length.
     pub(crate) text: String,
-    /// Length of the whole line, in bytes.
+    /// Length of the complete line, in bytes.
     pub(crate) len: u64,
 }
 
 impl Line {
-    /// Returns `true` if the text is not the whole line.
+    /// Returns `true` if the text is truncated.
     pub(crate) fn is_cut(&self) -> bool {
         (self.text.len() as u64) < self.len
     }
 }
 
-/// Contents that are appended to the files at once.
+/// Data that is appended to the files together.
 #[derive(Default)]
 struct Batch {
     lines: Vec<u8>,
     all: Vec<u8>,
-    /// Positions for the file of each task.
+    /// Positions to append to the file of each task.
     tasks: Vec<Vec<u8>>,
 }
 
@@ -94,7 +94,7 @@ impl Spool {
         Ok(Self { dir, index: RwLock::default() })
     }
 
-    /// Adds tasks that may have no line yet.
+    /// Adds tasks, which may have no lines yet.
     pub(crate) fn add_tasks(&self, tasks: &[String]) {
         let mut index = self.index.write();
         for task in tasks {
@@ -142,18 +142,18 @@ impl Spool {
         self.dir.path().join("lines")
     }
 
-    /// Returns the file with the positions of the lines of a view.
+    /// Returns the path of the file with the positions of the lines of a view.
     fn path(&self, view: View) -> PathBuf {
         let name = view.map_or_else(|| "all".to_owned(), |task| format!("task-{task}"));
         self.dir.path().join(name)
     }
 
-    /// Returns the tasks in the order in which they appeared.
+    /// Returns the tasks in the order of their first appearance.
     pub(crate) fn tasks(&self) -> Vec<TaskLines> {
         self.index.read().tasks.clone()
     }
 
-    /// Returns the view of a task by its name; `None` if there is no such task.
+    /// Returns the view of the task with this name; `None` if no such task exists.
     pub(crate) fn view(&self, task: &str) -> Option<u16> {
         let index = self.index.read();
         let at = index.tasks.iter().position(|known| known.task == task)?;
@@ -168,7 +168,7 @@ impl Spool {
         }
     }
 
-    /// Reads up to `count` lines from a line on, each cut to `max` bytes.
+    /// Reads up to `count` lines from the line `from` on, each truncated to `max` bytes.
     pub(crate) fn window(
         &self,
         view: View,
@@ -190,7 +190,7 @@ impl Spool {
         Ok(lines)
     }
 
-    /// Returns a cursor on the lines `from..to` of a view, as far as they exist.
+    /// Returns a cursor on the existing lines in the range `from..to` of a view.
     fn cursor(&self, view: View, from: u64, to: u64) -> io::Result<Cursor> {
         let to = to.min(self.lines(view));
         Cursor::open(&self.lines_path(), &self.path(view), from.min(to), to)
@@ -198,14 +198,14 @@ impl Spool {
 }
 
 impl Index {
-    /// Returns the index of a task, which is added if it is new.
+    /// Returns the index of a task. Adds the task if it is new.
     fn task(&mut self, name: &str) -> u16 {
         let known = self.tasks.iter().position(|known| known.task == name);
         let at = known.unwrap_or_else(|| {
             self.tasks.push(TaskLines { task: name.to_owned(), lines: 0 });
             self.tasks.len() - 1
         });
-        // A job has far fewer tasks.
+        // A job has far fewer than 65,535 tasks.
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 

@@ -1,4 +1,4 @@
-//! `Search`: lines of a spool that match an expression.
+//! `Search`: search for lines of a spool that match an expression.
 
 use std::{io, ops::Range, sync::Weak};
 
@@ -8,26 +8,26 @@ use crate::live::spool::{Spool, View};
 
 /// Maximum size of a compiled expression, in bytes.
 const MAX_EXPRESSION: usize = 1 << 20;
-/// Number of lines that a search backwards reads at once.
+/// Number of lines that a backward search reads at once.
 const BLOCK: u64 = 4096;
 
 /// Condition on the text of lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Search(pub(crate) Regex);
 
-/// The caller of a search. A search without a caller ends.
+/// Caller of a search. The search is cancelled when the caller no longer exists.
 pub(crate) struct Caller(Weak<()>);
 
 impl Caller {
-    /// Number of lines between two checks.
+    /// Number of lines between two checks of the caller.
     const LINES: u64 = 4096;
 
-    /// Creates the caller that exists while the value of this reference does.
+    /// Creates a caller that exists as long as the referenced value.
     pub(crate) fn new(waiting: Weak<()>) -> Self {
         Self(waiting)
     }
 
-    /// Returns an error if nobody waits for the result. `number` is that of the line.
+    /// Returns an error if the caller no longer exists. Checks only some values of `number`.
     fn check(&self, number: u64) -> io::Result<()> {
         match number.is_multiple_of(Self::LINES) && self.0.strong_count() == 0 {
             true => Err(io::Error::other("the search was cancelled")),
@@ -44,14 +44,14 @@ pub(crate) enum Direction {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Number of the line, counted from 0.
+    /// Number of the line, from 0.
     pub(crate) line: u64,
-    /// `true` if the search passed the end or the beginning of the lines.
+    /// `true` if the search continued beyond the end or the beginning of the lines.
     pub(crate) is_wrapped: bool,
 }
 
 impl Search {
-    /// Parses a text, or a regular expression. The error is a sentence.
+    /// Parses a plain text or a regular expression. The error is a sentence.
     pub(crate) fn parse(
         text: &str,
         is_expression: bool,
@@ -87,8 +87,8 @@ impl Search {
 }
 
 impl Spool {
-    /// Returns the first matching line after or before `from`, which comes last, and continues at
-    /// the other end. Without `from`, it begins at the first or at the last line.
+    /// Returns the next matching line after or before `from`, which comes last. Continues at the
+    /// other end. Without `from`, begins at the first or at the last line.
     pub(crate) fn find(
         &self,
         view: View,
@@ -121,7 +121,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// Returns the number of matching lines before a line, and in all, up to a limit.
+    /// Returns the number of matching lines before a line and in total, both up to a limit.
     pub(crate) fn count(
         &self,
         view: View,

@@ -20,11 +20,11 @@ use walkdir::WalkDir;
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
     root: PathBuf,
-    /// Mode of the directories created inside it.
+    /// Mode of directories that are created below the root.
     mode: u32,
 }
 
-/// Handling of links that lead outside, and of entries that are neither files nor directories.
+/// Handling of links out of the root, and of entries that are neither files nor directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
     Refuse,
@@ -49,7 +49,7 @@ impl ConfinedDir {
         Ok(Self { root, mode: 0o700 })
     }
 
-    /// Uses the mode of the umask for new directories, because the root restricts access to them.
+    /// Gives new directories the mode of the umask, because the root restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self { mode: 0o777, ..self }
     }
@@ -64,7 +64,7 @@ impl ConfinedDir {
         self.check_inside(resolved, relative)
     }
 
-    /// Returns the directory, and creates it if necessary. Each component is checked.
+    /// Returns the directory `relative`, created if necessary. Each component must be in the root.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
         for part in names_only(relative)?.components() {
@@ -73,7 +73,7 @@ impl ConfinedDir {
         Ok(path)
     }
 
-    /// Writes the file whole or not at all. A link at the path is replaced.
+    /// Writes a file atomically. A link at the path is replaced.
     pub(crate) fn write(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
         let directory = self.directory(relative.parent().unwrap_or(Path::new("")))?;
         let target = directory.join(relative.file_name().unwrap_or(OsStr::new("file")));
@@ -117,7 +117,7 @@ impl ConfinedDir {
     }
 }
 
-/// Copies a file or a directory tree into a directory, and returns the skipped entries. It follows
+/// Copies a file or a directory tree into a directory, and returns the skipped entries. Follows
 /// links in `from`, replaces files and links in `to`, and omits incomplete files of an earlier
 /// copy.
 pub(crate) fn copy(
@@ -202,12 +202,12 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 
 /// Prefix of the names of files that are being copied.
 pub(crate) const PART_PREFIX: &str = ".copying-";
-/// Number of bytes between two checks of the interrupt: a tenth of a second on a slow disk.
+/// Number of bytes between two checks for an interrupt: a tenth of a second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;
-/// Minimum age at which a modification time is unique: any later change results in a later time.
+/// Minimum age of a modification time at which any later change results in a later time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
-/// Copies a file, unless its copy is up to date: the copy gets the modification time of its source,
+/// Copies a file, unless its copy is up to date. The copy gets the modification time of its source,
 /// unless the source is so new that it may change again within the same tick.
 fn copy_file(
     from: &Path,
@@ -238,7 +238,7 @@ fn copy_file(
     Ok(())
 }
 
-/// Returns `path` without dots, or an error if it has components other than names.
+/// Returns `path` without `.` components, or an error if another component is not a name.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

@@ -32,7 +32,7 @@ fn is_one_of(known: &[&str], value: &str) -> bool {
 /// Validated query of ListTrainingJobEvents. All invalid queries result in the same error response.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// The `offset` parameter as received. Its unit is events in SOURCES O, P and F2, and pages in
+    /// The `offset` parameter as received. It counts events in SOURCES O, P and F2, and pages in
     /// SOURCES S; [`EventsOffset`] selects the unit.
     offset: usize,
     /// Number of events before the page.
@@ -46,7 +46,7 @@ pub(super) struct EventQuery {
 }
 
 impl EventQuery {
-    /// Parses the query of a URL. Blank values count as absent, and unknown parameters are ignored.
+    /// Parses the query of a URL. Empty values count as absent, and unknown parameters are ignored.
     pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
         let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
         read.skip = match offset {
@@ -76,7 +76,7 @@ impl EventQuery {
                 }
                 "start_time" => start = Some(Timestamp::parse_millis(&value)?.whole_second()),
                 "end_time" => end = Some(Timestamp::parse_millis(&value)?.whole_second()),
-                // Both are compared without regard to case (SOURCES D-54).
+                // Levels and sources are compared without regard to case (SOURCES D-54).
                 "level" if is_one_of(&LEVELS, &value) => read.level = Some(value),
                 "source" if is_one_of(&SOURCES, &value) => read.source = Some(value),
                 "pattern" if value.chars().count() <= MAX_PATTERN => read.pattern = Some(value),
@@ -92,8 +92,8 @@ impl EventQuery {
         Some(read)
     }
 
-    /// `events` are in the order of their recording. Times are compared in whole seconds, the
-    /// precision of responses.
+    /// Returns the page of matching events. `events` are in the order of their recording. Times are
+    /// compared in whole seconds, the precision of responses.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let matching = events.iter().filter(|event| self.matches(event, &text));
         let mut matching: Vec<&Event> = matching.collect();
@@ -131,10 +131,10 @@ impl EventQuery {
 
 /// The only documented kind of report (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// Maximum number of characters of a type: the emulator's own, without a source (SOURCES S, P).
+/// Maximum number of characters of a type, set by the emulator without a source (SOURCES S, P).
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// Adds a reported event. The text is the emulator's own; the guide has none (SOURCES F1).
+/// Adds a reported event. The emulator defines its text, because the guide has none (SOURCES F1).
 pub(crate) fn report(call: &ApiCall<'_>) -> Reply {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

@@ -20,7 +20,7 @@ const MAX_TAG: usize = 64;
 /// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// The operation fails if the container ends before the image is saved, in whole seconds.
+/// Returns the status of an image. Saving fails if the container ends earlier, in whole seconds.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.settings.timing.saving_image);
     let end = job.history.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -50,10 +50,10 @@ fn render(image: &SavedImage, status: &str) -> Value {
     })
 }
 
-/// Character class: its name in error messages, and a function that returns true for its members.
+/// Character class: its name in error messages, and a function that returns `true` for its members.
 type Letters = (&'static str, fn(&u8) -> bool);
 
-/// Reads a member of 1 to `most` `letters`, digits, hyphens, underscores and dots.
+/// Reads a string member of 1 to `most` characters: `letters`, digits, hyphens, underscores, dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,

@@ -54,7 +54,7 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// Response for ModelArts.2776 and 2777, whose status 204 has no body.
+/// Returns the response for ModelArts.2776 and 2777: status 204 without a body.
 fn not_ready() -> Reply {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
@@ -77,7 +77,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> Reply {
     }))
 }
 
-/// Returns a link to a log that requires no signature and is valid for five minutes.
+/// Returns a link to the log. The link requires no signature and is valid for five minutes.
 pub(crate) async fn link(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     if log_tail(call, worker.clone(), 0).await?.is_none() {
@@ -89,8 +89,8 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> Reply {
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
-/// Returns lines before or after a base line. No document has a limit in bytes (SOURCES S); with
-/// that of previews, a response may have fewer lines than requested.
+/// Returns lines before or after a base line. No source states a limit in bytes (SOURCES S). The
+/// limit of previews applies, so a response may have fewer lines than requested.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

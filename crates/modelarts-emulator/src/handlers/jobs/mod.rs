@@ -77,7 +77,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     ok(call.read(|job| view::job(job, now))?)
 }
 
-/// Changes the description, and the priority of a queued job. Others are stored and returned.
+/// Changes the description, and the priority of a queued job. Stores and returns other members.
 pub(crate) fn change(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     body_shape::check_against(&CHANGE, &body)?;
@@ -154,7 +154,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// Deletes all jobs or none. The first unknown job, or other workspace, determines the error.
+/// Deletes all jobs or none. Rejects unknown jobs, and jobs of different workspaces.
 pub(crate) fn batch_delete(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
@@ -221,7 +221,7 @@ pub(crate) fn events(call: &ApiCall<'_>) -> Reply {
     ok(query.response(&events, text))
 }
 
-/// Lists the tasks of a job, as a JSON array without an envelope.
+/// Lists the tasks of a job, as a JSON array that is not wrapped in an object.
 pub(crate) fn tasks(call: &ApiCall<'_>) -> Reply {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Default page size. The documents define no default (SOURCES O, S, W).
+/// Default page size, chosen by the emulator because the documents define none (SOURCES O, S, W).
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
@@ -40,7 +40,7 @@ pub(super) struct JobSearch {
     count: JobsCount,
 }
 
-/// Returns the filter key of this name (SOURCES O), if its values are strings.
+/// Returns the filter key with this name (SOURCES O), or `None` if its values are not strings.
 fn text_key(text: &str) -> Option<Key> {
     Some(match text {
         "id" => Key::Id,
@@ -170,7 +170,7 @@ fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// A tag without values, or with a single empty value, matches any value.
+/// Reads tag filters. A tag without values, or with a single empty value, matches any value.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in tag_filters(body)? {
@@ -198,7 +198,7 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     given.iter().map(read).collect()
 }
 
-/// Limits a search by tags or hosts to 31 days: those of `create_time`, or the last ones.
+/// Limits a search by tags or hosts to 31 days, also if a bound is missing. Rejects longer spans.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
     match (selection.from, selection.to) {
         (None, to) => {
@@ -219,7 +219,7 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Adds a filter. A filter whose values are all blank, as in an example, has no effect (SOURCES X).
+/// Adds a filter. A filter with only empty values, as in an example, has no effect (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let name = filter.required("key")?.text()?;
     if UNDOCUMENTED_KEYS.contains(&name) {
@@ -266,7 +266,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
 }
 
 /// Filter keys that only the vendor's Terraform provider uses (SOURCES T). Their operators are not
-/// known, so only blank values are accepted.
+/// known, so only empty values are accepted.
 const UNDOCUMENTED_KEYS: [&str; 4] =
     ["algorithm_id", "pool_id", "priority", "training_experiment_id"];
 

@@ -18,7 +18,7 @@ use crate::{
 /// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
-/// Reads the `tags` of a body. `values` reads the other members of a tag.
+/// Reads `least` to 10 tags of a body. `values` reads the members of a tag other than its key.
 fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
@@ -102,7 +102,7 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Searches jobs that have all keys, each with one of its values; without values, with any.
+/// Finds jobs that have every tag key with one of the given values, or any value if none is given.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

@@ -81,7 +81,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> Reply {
     }
 }
 
-/// Returns a row for each parameter, as soon as two trials have a reward.
+/// Returns the importance of each parameter, as soon as two trials have a reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> Reply {
     let rows: Vec<_> = call.read(|job| {
         let tuning = job.request.tuning.iter();
@@ -95,7 +95,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> Reply {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// Returns the path of a parameter's chart, which the emulator does not draw.
+/// Returns the path of the chart of a parameter. The emulator does not draw charts.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> Reply {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {
@@ -115,7 +115,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> Reply {
     }
 }
 
-/// Returns a path below the log directory or, without one, below the first output in OBS.
+/// Returns the path of a chart below the log directory or, without one, the first output in OBS.
 fn chart_file(request: &JobRequest, name: &str) -> Option<String> {
     let mut outputs = request.outputs.iter();
     let directory = match &request.log_export {
@@ -174,7 +174,7 @@ fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     table(job, ALL_TRIALS, rows)
 }
 
-/// Returns a row for each report and, at the end, a copy with `done`, as in the only example.
+/// Returns a row per report and, after the trial, repeats the last with `done`, as in the example.
 fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let reports = trial.reports.iter().map(|report| (Some(report), false));
     let last = trial.ended.map(|_| (trial.reports.last(), true));
@@ -240,7 +240,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns each value twice, and the number of the trial, as in the examples.
+/// Returns each parameter value twice, and the number of the trial, as in the examples.
 fn config(trial: &Trial) -> Value {
     let mut config: Map<String, Value> = trial.values.clone();
     config.insert("trial_index".to_owned(), trial.index.into());

@@ -20,24 +20,24 @@ use crate::{
 pub(crate) struct ObsEndpoint {
     pub(crate) url: String,
     pub(crate) region: &'static str,
-    /// Users whose jobs get their keys, by the id of the user.
+    /// Users whose keys their jobs receive, by user id.
     pub(crate) users: HashMap<String, User>,
 }
 
-/// Part of a worker's environment that its node determines.
+/// Part of the environment of a worker that its node determines.
 #[derive(Debug, Default)]
 pub(crate) struct HostEnvironment {
     /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
     pub(crate) url: Option<String>,
-    /// OBS over HTTP, if the emulator serves it and workers can reach it.
+    /// Endpoint of OBS over HTTP, if the emulator serves it and workers can reach it.
     pub(crate) obs: Option<ObsEndpoint>,
-    /// Variables by which the node assigns its devices to the job.
+    /// Environment variables by which the node assigns devices to the job.
     pub(crate) devices: Vec<(String, String)>,
 }
 
 /// Returns the complete environment: presets of the service (SOURCES G), then variables of this
-/// machine, of devices, of channels, of the job, and the mark `run`; later ones take precedence.
-/// Python must search `packages`; pip installs into the last of them.
+/// machine, of devices, of channels, of the job, and the mark `run`; later variables take
+/// precedence. Python must search `packages`; pip installs into the last of these directories.
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
@@ -106,9 +106,9 @@ pub(super) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", stage.root.join("tmp").into_os_string());
     set("PATH", search_path(interpreters, &stage.root));
-    // Not a preset of the service. With it, Python writes log lines while the code runs.
+    // Not set by the service. With it, Python writes log lines while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
-    // A view shows Python read-only; some distributions permit the home directory on request.
+    // Python is read-only in a view. Some distributions require this to install packages elsewhere.
     if stage.is_container() {
         set("PIP_BREAK_SYSTEM_PACKAGES", text("1"));
     }
@@ -138,10 +138,10 @@ pub(super) fn variables(
     variables
 }
 
-/// Variable from which the emulator's MoXing reads the directory of OBS.
+/// Environment variable from which the MoXing of the emulator reads the directory of OBS.
 const OBS_VARIABLE: &str = "MODELARTS_EMULATOR_OBS";
 
-/// Variables that only debug jobs have (SOURCES D-135).
+/// Environment variables that only debug jobs have (SOURCES D-135).
 const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_JOB_RUNTIME_TYPE", "debug"),
     ("MA_DEFAULT_DUMP_CORE_FILE_TO_OBS", "true"),
@@ -149,7 +149,7 @@ const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_CUSTOM_METRICS_EXPORTER_MAOS_AGENT_ON", "true"),
 ];
 
-/// Returns the hosts of all workers, by role. As with Volcano, each worker receives all.
+/// Returns the hosts of all workers, by role. As with Volcano, each worker receives all hosts.
 fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for other in Worker::all(&worker.job_id, &worker.job) {
@@ -159,7 +159,7 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// The interpreters and the programs of the job come before those of the system.
+/// Returns `PATH`. The interpreters and the programs of the job come before those of the system.
 fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     let mut path = OsString::new();
     for directory in interpreters.iter().filter_map(|python| python.parent()) {
@@ -171,7 +171,7 @@ fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     path
 }
 
-/// Returns the hyper-parameters, and the directories of the channels below `root`.
+/// Returns the arguments: the hyper-parameters, and the directories of channels below `root`.
 fn arguments(request: &JobRequest, root: &Path) -> Vec<(String, OsString)> {
     let parameters = request.parameters.iter();
     let parameters =
@@ -183,7 +183,7 @@ fn arguments(request: &JobRequest, root: &Path) -> Vec<(String, OsString)> {
     parameters.chain(channels).collect()
 }
 
-/// Returns the arguments of a boot file, `--name=value`.
+/// Returns the command-line arguments of a boot file, `--name=value`.
 pub(super) fn boot_file_arguments(request: &JobRequest, root: &Path) -> Vec<OsString> {
     let words = arguments(request, root).into_iter().map(|(name, value)| {
         let mut word = OsString::from(format!("--{name}="));
@@ -194,8 +194,7 @@ pub(super) fn boot_file_arguments(request: &JobRequest, root: &Path) -> Vec<OsSt
 }
 
 /// Returns the command with ` --name=value` for each argument, as on the service (SOURCES D-133),
-/// in quotes where the shell needs them. The order depends on the ID of the job, not on the
-/// request.
+/// quoted where the shell requires it. The order depends on the id of the job, not on the request.
 pub(super) fn command_text(command: &str, worker: &Worker, root: &Path) -> OsString {
     let mut arguments = arguments(&worker.request, root);
     arguments.sort_by_cached_key(|(name, _)| {

@@ -1,18 +1,18 @@
-//! Command by which code runs in an image.
+//! Command that runs code in an image.
 
 use std::{ffi::OsString, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-/// Command that runs another one in an image, such as `apptainer exec {image} {command}`. No shell
-/// reads its words. `--bind {home}:/home/ma-user` shows a directory of the worker.
+/// Command that runs code in an image, such as `apptainer exec {image} {command}`. It is split at
+/// spaces, without a shell. `--bind {home}:/home/ma-user` shows a directory of the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct ImageCommand(String);
 
-/// Placeholder of the name of the image; it may be a part of a word.
+/// Placeholder of the name of the image, which may be a part of an argument.
 const IMAGE: &str = "{image}";
-/// Placeholder of the command, which is a word of its own.
+/// Placeholder of the command, which must be a separate argument.
 const COMMAND: &str = "{command}";
 /// Placeholders of a worker's home directory, scratch directory and table of host names.
 const PLACES: [&str; 3] = ["{home}", "{cache}", "{hosts}"];
@@ -40,7 +40,7 @@ impl From<ImageCommand> for String {
 }
 
 impl ImageCommand {
-    /// `worker` is the directory of the worker. Fails if the image could be read as an option.
+    /// Wraps a program. `worker` is the worker's directory. Fails if the image looks like a flag.
     pub(super) fn wrap(
         &self,
         image: &str,

@@ -14,7 +14,7 @@ use tokio::{net::unix::pipe, task::JoinHandle};
 
 use crate::runner::worker_files::append_capped;
 
-/// Maximum wait for the remaining output. Without `/proc`, a process may keep the pipe open.
+/// Maximum wait for remaining output. Without `/proc`, a process may keep the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
@@ -37,7 +37,7 @@ struct Logs {
 }
 
 impl Pump {
-    /// Returns the pump with the write end of its pipe.
+    /// Creates a pump, and returns it with the write end of its pipe.
     pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
@@ -55,7 +55,7 @@ impl Pump {
         read_available(pipe, |bytes| logs.take(bytes));
     }
 
-    /// Starts a task that reads until all writers have ended.
+    /// Starts a task that reads until all writers have closed the pipe.
     pub(super) fn spawn(&self) -> io::Result<JoinHandle<()>> {
         let state = Arc::clone(&self.0);
         // A second descriptor of the same pipe reports when the pipe is readable.
@@ -95,8 +95,8 @@ impl Logs {
     }
 }
 
-/// Reads the bytes that are in a pipe now, so that a process that writes continuously does not keep
-/// the reader busy.
+/// Reads the bytes that are currently in a pipe, so that a process that writes continuously does
+/// not keep the reader busy.
 fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];

@@ -60,7 +60,7 @@ pub(crate) struct ProcessRunner {
     meter: Arc<Meter>,
 }
 
-/// Command for a fine-tuning job, whose code and model are only available on the platform.
+/// Command for a fine-tuning job, whose code and model exist only on the platform.
 const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
     the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; \
     exit 1";
@@ -70,11 +70,11 @@ pub(crate) struct Settings {
     /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
     pub(crate) host: HostEnvironment,
-    /// View of this machine that the code has, unless it runs in an image.
+    /// View of this machine for the code, unless the code runs in an image.
     pub(crate) sight: Sight,
     /// Directory for the wheel of MoXing.
     pub(crate) package: PathBuf,
-    /// Command by which code runs in an image; `None` if this machine's files replace the image.
+    /// Command that runs code in an image. `None` if this machine's files replace the image.
     pub(crate) image: Option<ImageCommand>,
     pub(crate) log_cap: u64,
     /// Minimum free disk space for a successful pre-check, in bytes.
@@ -85,7 +85,7 @@ pub(crate) struct Settings {
 }
 
 impl ProcessRunner {
-    /// Ends the processes of an earlier runner: those in `records`, or started below `jobs`.
+    /// Creates the runner. Ends earlier processes: those in `records`, or started below `jobs`.
     pub(crate) fn new(
         files: WorkerFiles,
         jobs: &Path,
@@ -115,7 +115,7 @@ impl ProcessRunner {
         Ok(())
     }
 
-    /// Writes the output of pip or the error to the worker's log.
+    /// Installs the packages of a requirements file, and logs the output of pip or the error.
     async fn install(
         &self,
         worker: &Worker,
@@ -243,7 +243,7 @@ impl ProcessRunner {
         let started =
             Started { child, group: leader.and_then(Pid::from_raw), has_init: stage.has_init() };
         let run = ActiveRuns::begin(&self.runs, started, worker.log_name(), run, (pump, pumping));
-        // A failed write means that the process has been killed, which the run then reports.
+        // If the write fails, the process has been killed, which the run then reports.
         let _ = starter.write_all(start_gate::GO);
         Ok(run)
     }
@@ -287,7 +287,7 @@ impl ProcessRunner {
         }
     }
 
-    /// Returns the command that runs the image of a worker, if its job has an image of its own.
+    /// Returns the command that runs the image of a worker, if the job specifies an image.
     fn image_command(&self, worker: &Worker) -> Option<&ImageCommand> {
         let image = self.settings.image.as_ref();
         image.filter(|_| worker.request.engine.contains_key("image_url"))
@@ -327,7 +327,7 @@ impl Launcher for ProcessRunner {
 
     fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>> {
         Box::pin(async move {
-            // The packages of an image are those that it contains.
+            // An image already contains its packages.
             if self.image_command(&worker).is_some() {
                 return Vec::new();
             }
@@ -359,5 +359,5 @@ impl Launcher for ProcessRunner {
     }
 }
 
-/// Last part of the mark of an installation, where that of a trial has its name.
+/// Last part of the mark of an installation, in place of the id of a trial.
 const INSTALLATION_PART: &str = "packages";

@@ -1,5 +1,5 @@
-//! Wheel of MoXing, the service's library for OBS in training containers, in a version of the
-//! emulator. The sources are in the directory `moxing` of this crate.
+//! Wheel of the emulator's version of MoXing, the library of the service for OBS in training
+//! containers. The sources are in the directory `moxing` of this crate.
 
 use std::{
     io::{self, Cursor, Write},
@@ -11,13 +11,13 @@ use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOpti
 
 use crate::files::confined_dir::ConfinedDir;
 
-/// File name of the wheel without its tags. The version has no hyphen, which separates the parts.
+/// File name of the wheel without its tags. The version has no hyphen, which would separate parts.
 macro_rules! stem {
     () => {
         "moxing_framework-2.5.0+modelarts.emulator"
     };
 }
-/// Code finds it by `moxing_framework-*.whl`. Pip requires it as the name of the distribution.
+/// File name of the wheel, as pip requires it. Code finds it by `moxing_framework-*.whl`.
 pub(super) const WHEEL: &str = concat!(stem!(), "-py3-none-any.whl");
 
 const METADATA: &str = "Metadata-Version: 2.1
@@ -54,7 +54,7 @@ const SOURCES: [(&str, &str); 13] = sources![
     "moxing/framework/file/file_io.py"
 ];
 
-/// Writes the wheel into a directory, unless it is there.
+/// Writes the wheel into a directory, unless the directory already contains it.
 pub(super) fn write_wheel(directory: &Path) -> io::Result<()> {
     if directory.join(WHEEL).exists() {
         return Ok(());
@@ -79,7 +79,7 @@ fn build() -> ZipResult<Vec<u8>> {
     let names = files.iter().map(|(path, _)| *path).chain([record.as_str()]);
     let lines: String = names.map(|path| format!("{path},,\n")).collect();
     files.push((&record, &lines));
-    // Python imports modules from the wheel, too, if they are not compressed.
+    // Python can also import modules from the wheel if they are not compressed.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files {

@@ -1,5 +1,5 @@
-//! Record of the process groups of an emulator, which the next one kills: a file for each, whose
-//! content is the start time of the leader, to distinguish a later group with the same number.
+//! Record of the process groups of an emulator, which the next emulator kills. A file per group
+//! contains the start time of its leader, to distinguish a later group with the same number.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
-    /// Ends all recorded groups, and creates an empty record.
+    /// Kills all recorded groups that still run, and creates an empty record.
     pub(super) fn end_all(records: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = ConfinedDir::create(records)?;
         let directory = directory.root().to_owned();

@@ -1,6 +1,6 @@
-//! Processes of this machine, assigned to the runs of jobs by their process group or by a mark that
+//! Processes of this machine, assigned to the runs of jobs by process group or by a mark that
 //! children inherit: a variable, which finds a process that has left the group, and on Linux a
-//! limit of thousands of years on real-time computing, which finds one with another environment.
+//! limit of thousands of years on real-time computing, which finds one without the variable.
 //!
 //! Without `/proc`, as on macOS, processes that have left their group are not found.
 
@@ -20,8 +20,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 use sha2::{Digest, Sha256};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-/// Its value is the instance of the emulator, a colon, and the directory of the worker, with the
-/// name of a trial or `packages` for an installation.
+/// Variable that marks runs. Its value is the instance of the emulator, a colon, and the directory
+/// of the worker, followed by the name of a trial or, for an installation, `packages`.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
 /// Number of limits of one emulator, and of all emulators on one directory.
@@ -38,7 +38,7 @@ pub(crate) struct RunMark {
 }
 
 impl RunMark {
-    /// Sets the limit of a process, which processes that it starts later inherit.
+    /// Sets the limit of a process, which is inherited by processes that it starts later.
     pub(super) fn limit(&self, process: Pid) {
         #[cfg(target_os = "linux")]
         {
@@ -53,9 +53,9 @@ impl RunMark {
     }
 }
 
-/// Minimum time between scans for a run, as the end of a process that is no child is not reported.
+/// Minimum time between scans, which are needed because only the end of children is reported.
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// Maximum wait after SIGKILL. A process that survives it hangs in the kernel.
+/// Maximum wait after SIGKILL. A process that is still alive then hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of scans for processes that start new processes while they are being ended.
 const MAX_SCANS: u32 = 100;
@@ -66,7 +66,7 @@ struct Process {
     group: i32,
     /// Value of [`RUN_VARIABLE`], or empty if the process belongs to no job.
     run: Vec<u8>,
-    /// Limit that marks the process; `None` if its variable does, or if it belongs to no job.
+    /// Limit that marks the process. `None` if the variable marks it, or if it belongs to no job.
     limit: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct ProcessTable {
     jobs: PathBuf,
     /// Start of this emulator, in clock ticks. Processes of its jobs started no earlier.
     since: u64,
-    /// First limit of all emulators on the directory, and of this one.
+    /// First limit of all emulators on the directory, and first limit of this emulator.
     limits: (u64, u64),
     marks: AtomicU64,
     begun: AtomicU64,
@@ -141,7 +141,7 @@ impl ProcessTable {
         })
     }
 
-    /// Returns strings in the environments and limits of this emulator's jobs, and of no others.
+    /// Returns the strings that only the environments and limits of this emulator's jobs contain.
     pub(super) fn mark(&self) -> (String, String) {
         let variable = format!("{RUN_VARIABLE}={}:", self.instance);
         let limit = format!("{LIMIT_LINE} *{}", self.limits.1 / LIMITS.0);
@@ -178,7 +178,7 @@ impl ProcessTable {
         Arc::clone(&latest)
     }
 
-    /// With `has_init`, the leader is the first process of a view, which is not waited for.
+    /// Waits for the end of a group; with `has_init` not for its leader, the first in a view.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid, has_init: bool) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
@@ -238,7 +238,7 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// `since` is in clock ticks. `first_limit` is the first limit of emulators on `jobs`.
+/// Lists the processes since `since` (clock ticks). `first_limit` is the first limit of `jobs`.
 fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
@@ -292,7 +292,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Returns `None` if the process has ended or the system has no `/proc`.
+    /// Reads the state of a process. Returns `None` if it has ended or the system has no `/proc`.
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;

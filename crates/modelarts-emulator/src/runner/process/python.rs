@@ -1,4 +1,4 @@
-//! Python interpreter for boot files, and package installation for it.
+//! Python interpreter for boot files, and installation of packages for the interpreter.
 
 use std::{
     ffi::OsStr,
@@ -22,11 +22,11 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct Python {
-    /// Real path. The `python3` of a version manager requires the HOME of its user.
+    /// Real path, because the `python3` of a version manager requires the HOME of its user.
     pub(crate) executable: PathBuf,
     /// Major and minor version, for example `3.11`.
     version: String,
-    /// True if it finds packages in the home directory, which one of a virtual environment may not.
+    /// `true` if Python uses packages in the home directory, unlike some virtual environments.
     has_user_packages: bool,
     /// Directories with the files of the interpreter.
     pub(super) prefixes: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) struct Python {
     pub(super) packages: Vec<PathBuf>,
 }
 
-/// Program that prints the fields of [`Python`], each in a line.
+/// Program that prints the fields of [`Python`], one per line.
 const FACTS: &str = "import site, sys, sysconfig
 print(sys.executable, '%d.%d' % sys.version_info[:2], site.ENABLE_USER_SITE, sep='\\n')
 print(sys.prefix, sys.base_prefix, sep='\\n')
@@ -55,9 +55,9 @@ impl Python {
         })
     }
 
-    /// Makes a wheel and the packages of a job available by a file in the home, because code often
-    /// sets PYTHONPATH, and adds `python`. Returns the directory if variables must name the
-    /// packages.
+    /// Makes a wheel and the packages of a job available by a file in the home directory, because
+    /// code often sets PYTHONPATH, and adds the command `python`. Returns the directory of the
+    /// packages if environment variables must name it.
     pub(super) fn add_packages(
         &self,
         worker: &ConfinedDir,
@@ -78,7 +78,7 @@ impl Python {
         Ok(None)
     }
 
-    /// A virtual environment made from another one has only the packages of the system.
+    /// Adds the interpreter's packages to the virtual environment, which may not inherit them.
     fn add_own_packages(&self, worker: &Path) -> io::Result<()> {
         let packages = format!("{VENV}/lib/python{}/site-packages", self.version);
         let lines: Vec<_> = self.packages.iter().map(|path| path.to_string_lossy()).collect();
@@ -86,7 +86,7 @@ impl Python {
     }
 }
 
-/// Returns python3, determined once per process.
+/// Returns the `python3` of the `PATH`, if it exists. It is determined once per process.
 pub(crate) async fn python3() -> Option<&'static Python> {
     static PYTHON: tokio::sync::OnceCell<Option<Python>> = tokio::sync::OnceCell::const_new();
     PYTHON
@@ -107,8 +107,8 @@ pub(crate) async fn python3() -> Option<&'static Python> {
 }
 
 /// Installs the packages of `file`, a path as the code sees it, and returns the output of pip,
-/// which does not retry. When the future is dropped, the groups are killed; the caller ends the
-/// others.
+/// which does not retry. When the future is dropped, the process groups are killed; the caller must
+/// end processes that have left their group.
 pub(crate) async fn install(
     python: &Python,
     worker: &Path,
@@ -149,7 +149,7 @@ pub(super) fn installed(worker: &Path, stage: &Stage) -> Option<PathBuf> {
     exists.then(|| stage.root.join(interpreter))
 }
 
-/// Runs in the directory of `file`, which may refer to local wheels, without an environment.
+/// Creates a command without inherited variables, in the directory of `file` for local wheels.
 fn isolated_command<'a>(
     stage: &Stage,
     words: impl IntoIterator<Item = &'a OsStr>,
@@ -174,7 +174,7 @@ fn isolated_command<'a>(
     command
 }
 
-/// Recorded process group, which is killed if this is dropped before its leader has ended.
+/// Recorded process group, which is killed if the value is dropped before the leader has ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,
@@ -192,7 +192,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// If the future is dropped, the command is killed with all that it has started.
+/// Runs a command and returns its output. If the future is dropped, its process group is killed.
 async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());

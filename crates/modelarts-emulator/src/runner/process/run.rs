@@ -58,7 +58,7 @@ impl ActiveRuns {
         }))
     }
 
-    /// Returns a copy, because the pump may write for a long time and is used without the lock.
+    /// Returns a copy of the run, so that its pump can write for a long time without the lock.
     pub(super) fn find(&self, worker: &Worker) -> Option<ActiveRun> {
         self.runs.lock().get(&worker.log_name()).cloned()
     }
@@ -86,7 +86,7 @@ impl ActiveRuns {
         let run = ActiveRun { pump: pump.clone(), leader: group };
         runs.runs.lock().insert(name.clone(), run);
         let records = Arc::clone(runs);
-        // Kills the processes that the leader has left, and reads their remaining output.
+        // Kills the processes that the leader has left behind, and reads their remaining output.
         let clean_up = async move {
             records.processes.end(group, &mark).await;
             if let Some(group) = group {
@@ -107,11 +107,11 @@ impl ActiveRuns {
 
 /// Processes of a run whose code waits for its start.
 pub(super) struct Started {
-    /// Process whose exit code is that of the code: the code, or the bubblewrap of its view.
+    /// Process with the exit code of the code: the code itself, or the bubblewrap of its view.
     pub(super) child: Child,
-    /// Process group of the code, which is the process ID of its leader.
+    /// Process group of the code, which is the process id of its leader.
     pub(super) group: Option<Pid>,
-    /// True if the leader of the group is the first process of a view, which ends after all others.
+    /// `true` if the group's leader is the first process of a view, which ends after all others.
     pub(super) has_init: bool,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct ProcessRun {
     started: Started,
     processes: Arc<ProcessTable>,
     clean_up: Option<BoxFuture<'static, ()>>,
-    /// Separate task, because a caller may drop a wait for the run and wait again.
+    /// Separate task of the clean-up, because a caller may drop a wait for the run and wait again.
     cleaning: Option<JoinHandle<()>>,
 }
 

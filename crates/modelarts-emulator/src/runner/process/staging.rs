@@ -1,4 +1,4 @@
-//! Directories that the programs of a worker see: its own, and those that it mounts.
+//! Directories that the programs of a worker see: the worker's own, and mounted directories.
 
 use std::{
     fs, io,

@@ -1,16 +1,16 @@
-//! Start of the code once its process group is recorded: a shell waits for a line and then becomes
-//! the code. If the emulator is killed before, the pipe is closed and the shell exits.
+//! Start of the code after its process group is recorded: a shell waits for a line and then
+//! executes the code. If the emulator is killed before, the pipe closes and the shell exits.
 
 use std::{collections::BTreeMap, ffi::OsString};
 
 /// Line that triggers the start of the code.
 pub(super) const GO: &[u8] = b"go\n";
 
-/// Variables that the shell sets itself, and `go`, in which it stores the line.
+/// Environment variables that the shell sets, and `go`, in which the shell stores the line.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// Returns a command that reads the line and becomes `program` with exactly `variables`, which the
-/// command must have. Standard output becomes standard error, because it may be a report.
+/// Returns a command that reads the line and becomes `program` with exactly `variables`, which its
+/// environment must contain. Standard output becomes standard error, as it may be a report.
 pub(super) fn words(
     program: OsString,
     arguments: impl IntoIterator<Item = OsString>,

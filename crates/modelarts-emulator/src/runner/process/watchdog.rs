@@ -1,6 +1,6 @@
-//! Watchdog: a process that kills the processes of jobs, and removes the temporary directory, after
-//! the emulator has ended, when it finds the other end of its socket closed. It has a process group
-//! of its own, so that Ctrl-C does not reach it.
+//! Watchdog: a process that kills the processes of jobs and removes the temporary directory after
+//! the emulator has ended, which closes the other end of its socket. The watchdog has a process
+//! group of its own, so that Ctrl-C does not reach it.
 
 use std::{
     collections::HashSet,
@@ -29,7 +29,7 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    /// `None` while the process is not running. Writing to a closed pipe would raise SIGPIPE.
+    /// Socket to the watchdog process, if it runs. Writing to a closed pipe would raise SIGPIPE.
     line: Option<UnixStream>,
 }
 
@@ -39,7 +39,7 @@ impl Watchdog {
         Self::with_signal(Signal::KILL, mark, temporary)
     }
 
-    /// Creates a watchdog that ends the groups by this signal, SIGKILL or SIGTERM.
+    /// Creates a watchdog that ends the groups by `signal`, SIGKILL or SIGTERM.
     pub(crate) fn with_signal(
         signal: Signal,
         mark: (String, String),
@@ -62,7 +62,7 @@ impl Watchdog {
         }
     }
 
-    /// If the start fails, the emulator continues without it.
+    /// Starts the watchdog process. If the start fails, the emulator continues without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
         let start = || -> io::Result<UnixStream> {
             let (mut line, end) = UnixStream::pair()?;

@@ -1,5 +1,5 @@
 //! Runner that simulates workers: jobs follow a [`Script`] on the emulator's clock. Due lines of a
-//! log are written when a request reads it, and at its end, without waiting for another thread.
+//! log are written when a request reads the log and when the run ends, without another thread.
 
 mod plan;
 pub(crate) mod script;
@@ -31,7 +31,7 @@ pub(crate) struct SimulatedRunner {
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
-    /// Removes the temporary directory; simulated jobs have no processes.
+    /// Watchdog that removes the temporary directory. Simulated jobs have no processes.
     watchdog: Watchdog,
 }
 
@@ -45,7 +45,7 @@ struct RunState {
 #[derive(Debug, Default)]
 struct LogProgress {
     bytes: usize,
-    /// `true` for a full log: that of the run and, for a trial, that of its worker.
+    /// `true` for a full log: the log of the run and, for a trial, the log of its worker.
     full: [bool; 2],
 }
 
@@ -76,7 +76,7 @@ impl SimulatedRunner {
         Timestamp::now(self.clock.as_ref())
     }
 
-    /// Writes the due lines. A returned line must remain available even if the emulator is killed.
+    /// Writes due log lines. A returned line must remain available even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.behaviour.log_text(self.now().since(running.start));
         let mut written = running.written.lock();
@@ -128,7 +128,7 @@ impl SimulatedRunner {
         }
     }
 
-    /// Returns the usage of a running worker, which is fully busy as long as it is active.
+    /// Returns the usage of a running worker: one fully used core as long as the worker is active.
     pub(super) fn usage(&self, worker: &Worker) -> Option<Usage> {
         let all = self.running.lock();
         let running = all.get(&worker.log_name())?;
@@ -168,9 +168,9 @@ impl SimulatedRun {
     }
 }
 
-/// Exit code of a run that SIGTERM ended.
+/// Exit code of a run that was ended by SIGTERM.
 const TERMINATED: i32 = 128 + 15;
-/// Exit code of a run that SIGKILL ended.
+/// Exit code of a run that was ended by SIGKILL.
 const KILLED: i32 = 128 + 9;
 
 impl Run for SimulatedRun {

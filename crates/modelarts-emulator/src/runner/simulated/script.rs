@@ -86,7 +86,7 @@ pub(crate) struct ScriptedRun {
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
-/// Line of the log, with its times in seconds from the start of the run.
+/// Line of a log, with its times in seconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct LogLine {
@@ -118,7 +118,7 @@ impl Script {
     /// Reads and validates a script.
     ///
     /// # Errors
-    /// Returns a sentence that names the member and states the violated rule.
+    /// Returns an error that names the member and states the violated rule.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self =
             serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
@@ -208,7 +208,7 @@ impl ScriptedRun {
         }
     }
 
-    /// `path` identifies the run in messages. For a single task, `of_all` is the run of all tasks.
+    /// Checks a run, which messages name by `path`. For one task, `of_all` is the run of all tasks.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => {

@@ -1,4 +1,4 @@
-//! Nodes of a job in a Slurm cluster, and its place in the queue before.
+//! Nodes of a job in a Slurm cluster, and the wait for the nodes in the queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ pub(super) struct SlurmAllocation {
     pub(super) launcher: Arc<SlurmLauncher>,
     pub(super) workers: Vec<Worker>,
     pub(super) priority: i64,
-    /// Priority of the job in Slurm.
+    /// Priority that the job currently has in Slurm.
     pub(super) applied: i64,
-    /// Connection to the workers, or the reason for which `srun` was not started.
+    /// Connection to the workers, or the reason why `srun` was not started.
     pub(super) connection: Result<Arc<Connection>, String>,
     pub(super) reason: String,
 }
 
-/// Time after which the reason of a waiting job is read for the first time.
+/// Time after which the reason for the wait of a job is read for the first time.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 impl SlurmAllocation {
@@ -53,7 +53,7 @@ impl SlurmAllocation {
         self.connection = connection.map_err(|error| error.to_string());
     }
 
-    /// Returns the reason of the wait if it has changed, and applies a change of the priority.
+    /// Returns the reason for the wait if it has changed, and applies a change of the priority.
     async fn new_reason(&mut self, connection: &Connection) -> Option<String> {
         let reason = match self.launcher.cluster.queue.read_recent().await {
             Err(error) => unavailable(&error),
@@ -74,7 +74,7 @@ impl SlurmAllocation {
     async fn apply_priority(&mut self, id: &str) {
         let config = &self.launcher.config;
         let changes = config.changes(&self.workers[0].request, self.priority);
-        // The order of a job without such options does not depend on its priority.
+        // Without such options, the order of the job does not depend on its priority.
         let applied = match changes.is_empty() {
             true => Ok(()),
             false => commands::update(id, &changes).await,

@@ -1,4 +1,4 @@
-//! Checks when the emulator starts: the commands of Slurm, the shared directory and the program.
+//! Checks at the start of the emulator: commands of Slurm, the shared directory and the program.
 
 use std::{collections::HashSet, fs, io, path::Path, process::Stdio, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::runner::slurm::{
     connection::srun,
 };
 
-/// Time limit for a free node, in seconds.
+/// Time limit for the wait for a free node, in seconds.
 const NODE_LIMIT: &str = "10";
 /// Time limit for the end of the jobs of an earlier emulator.
 const END_LIMIT: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ const END_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the check of a node.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Checks commands, shared directory and program on a node, unless none is free.
+/// Checks the commands, the shared directory and, if a node is free, the program on the node.
 pub(super) async fn check(
     shared: &Path,
     program: &Path,
@@ -77,7 +77,7 @@ pub(super) async fn check(
     Err(format!("a test job does not run in Slurm: {last}"))
 }
 
-/// Ends the jobs of an earlier emulator, whose names `is_own` knows, and waits for their end.
+/// Ends the jobs of an earlier emulator, whose names `is_own` accepts, and waits for their end.
 pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Result<(), String> {
     let began = Instant::now();
     let mut cancelled = HashSet::new();
@@ -91,7 +91,7 @@ pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Resul
         if began.elapsed() > END_LIMIT {
             let ids: Vec<_> = live.iter().map(|job| job.id.as_str()).collect();
             let ids = ids.join(", ");
-            // Slurm completes the job of a node that is lost when the node returns.
+            // If a node is lost, Slurm completes its job when the node returns.
             if live.iter().all(|job| job.state == "COMPLETING") {
                 tracing::warn!("the jobs {ids} of an earlier start are still completing in Slurm");
                 return Ok(());

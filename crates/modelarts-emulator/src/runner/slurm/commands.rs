@@ -16,12 +16,12 @@ use crate::runner::{
     process::watchdog::Watchdog,
 };
 
-/// Time limit of a command. Slurm's own commands give up after about ten seconds.
+/// Time limit of a command. The commands of Slurm time out after about ten seconds.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// Minimum time between two reads of the queue.
 pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
 
-/// The cluster as an emulator uses it.
+/// Slurm cluster of an emulator: its queue, and the running `srun` processes.
 #[derive(Debug)]
 pub(super) struct Cluster {
     pub(super) queue: QueueReader,
@@ -30,7 +30,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Creates the state; `temporary` is removed when the emulator has ended.
+    /// Creates the state, and raises the limit of open files. `temporary` is removed at the end.
     pub(super) fn new(temporary: Option<PathBuf>) -> Self {
         // Each waiting job has an `srun`, with three pipes.
         let limit = getrlimit(Resource::Nofile);
@@ -57,7 +57,7 @@ pub(super) struct QueuedJob {
 /// Jobs of this user in the queue of Slurm, including those that have recently ended.
 pub(super) type Queue = Vec<QueuedJob>;
 
-/// All jobs share its reads, so that the load of Slurm does not depend on their number.
+/// Queue reader that all jobs share, so that the load of Slurm does not depend on their number.
 #[derive(Debug, Default)]
 pub(super) struct QueueReader(Mutex<Option<Reading>>);
 
@@ -120,7 +120,7 @@ impl QueuedJob {
         match &*self.state {
             "PREEMPTED" => Exit::Lost(Loss::Preempted),
             "CANCELLED" | "REVOKED" => Exit::Lost(Loss::Cancelled),
-            // A run after a restart would have the same limits.
+            // A restarted run would have the same limits.
             "OUT_OF_MEMORY" => Exit::Code(137),
             "TIMEOUT" | "DEADLINE" => Exit::Code(143),
             _ => Exit::Lost(Loss::NodeFault),
@@ -160,7 +160,7 @@ impl QueuedJob {
     }
 }
 
-/// Ends jobs of Slurm. Jobs that have ended already are no error.
+/// Cancels jobs of Slurm. Jobs that have already ended are not an error.
 pub(super) async fn cancel(ids: &[&str]) -> Result<(), String> {
     run("scancel", ids).await.map(|_| ())
 }

@@ -11,9 +11,9 @@ use crate::{
 
 /// Options of `srun` for the jobs of an emulator, as an operator of the cluster defines them.
 ///
-/// Options of a job are those of `default`, overridden by those of its flavor, its pool and its
-/// priority, in this order. Without an entry of its own, a flavor requests its own CPU cores,
-/// memory and accelerator cards.
+/// The options of a job are the options in `default`, overridden by those of its flavor, its pool
+/// and its priority, in this order. A flavor without an entry requests its CPU cores, memory and
+/// accelerator cards.
 ///
 /// ```
 /// use modelarts_emulator::slurm::Config;
@@ -50,7 +50,7 @@ pub struct Config {
     priorities: BTreeMap<String, Options>,
 }
 
-/// The file is not a configuration of the launcher. The text names the line or the key.
+/// Error of a launcher configuration. The text names the line or the key.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -83,7 +83,7 @@ impl OptionName {
     }
 }
 
-/// Value of an option: a number, or a text on one line that is not empty.
+/// Value of an option: a number, or a non-empty text without control characters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Given")]
 struct OptionValue(String);
@@ -113,7 +113,7 @@ impl Config {
     /// Parses a configuration.
     ///
     /// # Errors
-    /// If the text is not TOML, or has an unknown key or a wrong value.
+    /// Returns an error if the text is not TOML, or has an unknown key or a wrong value.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self =
             toml_edit::de::from_str(text).map_err(|error| ConfigError(error.to_string()))?;
@@ -131,7 +131,7 @@ impl Config {
         Ok(config)
     }
 
-    /// They contain values of this configuration and the catalogue only, never of the request.
+    /// Returns `srun` options with values of the configuration and catalogue, never of the request.
     pub(super) fn arguments(&self, request: &JobRequest, priority: i64) -> Vec<String> {
         self.with_account(&self.options(request, priority))
     }
@@ -140,7 +140,7 @@ impl Config {
         self.with_account(&self.default)
     }
 
-    /// Returns the properties of a waiting job that depend on its priority.
+    /// Returns the properties of a waiting job that depend on its priority, such as `QOS=high`.
     pub(super) fn changes(&self, request: &JobRequest, priority: i64) -> Vec<String> {
         let options = self.options(request, priority);
         let names = [(OptionName::Partition, "Partition"), (OptionName::Qos, "QOS")];

@@ -34,11 +34,11 @@ use crate::{
     },
 };
 
-/// Time for which `srun` may run after its workers were told to end, and after SIGTERM.
+/// Maximum time that `srun` may run after its workers were told to end, and after SIGTERM.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit for the state of a job whose `srun` has ended.
 const STATE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Parts of the messages of an `srun` that could not send its job to Slurm.
+/// Parts of the error messages of an `srun` that could not send its job to Slurm.
 const NO_RESPONSE: [&str; 3] = [
     "Unable to contact slurm controller",
     "Socket timed out",
@@ -52,11 +52,11 @@ pub(super) struct Connection {
     state: watch::Sender<State>,
     /// Lines for the standard input of `srun`; `None` once the workers must end.
     requests: Mutex<Option<mpsc::UnboundedSender<String>>>,
-    /// By the number of the request; `None` once the connection has ended.
+    /// Expected replies by the number of the request; `None` once the connection has ended.
     replies: Mutex<Option<Replies>>,
     last_number: AtomicU64,
     released: CancellationToken,
-    /// Comment of the job in Slurm, by which the queue contains this run and no other.
+    /// Comment of the job in Slurm, which identifies this run in the queue.
     token: String,
 }
 
@@ -75,7 +75,7 @@ pub(super) enum State {
         exit: Exit,
         cause: String,
     },
-    /// `srun` ended without nodes, for this reason.
+    /// `srun` ended before it had nodes, for this reason.
     Rejected(String),
     Unavailable(String),
 }
@@ -112,7 +112,7 @@ impl Connection {
                     io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
                         State::Rejected(text)
                     }
-                    // A resource of this machine is used up, such as descriptors or processes.
+                    // A resource of this machine, such as descriptors or processes, is exhausted.
                     _ => State::Unavailable(text),
                 };
                 connection.state.send_replace(state);
@@ -155,7 +155,7 @@ impl Connection {
         self.send(&Request::Stop { number, how });
     }
 
-    /// Waits for a reply after a stop. A worker that does not respond is given up.
+    /// Waits for a reply after a stop. Releases the connection if the worker does not respond.
     pub(super) async fn last_reply(
         &self,
         reply: &mut oneshot::Receiver<Result<Value, String>>,
@@ -257,7 +257,7 @@ impl Connection {
         }
     }
 
-    /// Workers end with their standard input, and `srun` with its workers.
+    /// Ends `srun`. Workers end with their standard input, and `srun` ends with its workers.
     async fn end_srun(&self, child: &mut Child, group: Option<Pid>) {
         let is_ready = *self.state.borrow() == State::Ready;
         if is_ready && tokio::time::timeout(END_TIMEOUT, child.wait()).await.is_ok() {
@@ -274,7 +274,7 @@ impl Connection {
         }
     }
 
-    /// An `srun` that was killed or could not reach Slurm leaves its job in the queue.
+    /// Removes the job from the queue: it stays there if `srun` was killed or did not reach Slurm.
     async fn leave_queue(&self, cluster: &Cluster) {
         loop {
             if let Ok(queue) = cluster.queue.read(Instant::now()).await {
@@ -298,7 +298,7 @@ impl Connection {
     ) -> State {
         let is_ready = *self.state.borrow() == State::Ready;
         let ended = Instant::now();
-        // Slurm cancels the job of an `srun` that was killed, which is no decision of an operator.
+        // Slurm cancels the job of a killed `srun`. This is not a decision of an operator.
         let mut is_cancelled = status.is_some_and(|status| status.signal().is_some());
         let (job, failure) = loop {
             let failure = match cluster.queue.read(Instant::now()).await {
@@ -348,7 +348,7 @@ impl Connection {
     }
 }
 
-/// In a job of Slurm, the command does not become a part of that job.
+/// Creates an `srun` command that does not become a part of the Slurm job of this process.
 pub(super) fn srun() -> Process {
     let mut command = Process::new("srun");
     if std::env::var_os("SLURM_JOB_ID").is_some() {

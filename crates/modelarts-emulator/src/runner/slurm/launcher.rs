@@ -1,4 +1,4 @@
-//! Launcher of workers on the nodes of a Slurm cluster: its settings, and its connections to them.
+//! Launcher of workers on the nodes of a Slurm cluster: settings, and connections to the workers.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ use crate::{
 
 /// Slurm cluster on whose nodes an emulator runs its jobs.
 ///
-/// Everything runs as the user of this process. The commands of Slurm must be on the `PATH`.
+/// All programs run as the user of this process. The commands of Slurm must be on the `PATH`.
 #[derive(Clone, Debug)]
 pub struct Slurm {
     pub(crate) shared: PathBuf,
@@ -50,7 +50,7 @@ impl Slurm {
         self
     }
 
-    /// Sets the path of `modelarts-emulator` on the nodes. Default: that of this process.
+    /// Sets the path of `modelarts-emulator` on the nodes. Default: the path of this process.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
@@ -64,7 +64,7 @@ pub(crate) struct SlurmLauncher {
     pub(super) program: PathBuf,
     pub(super) config: Config,
     pub(super) cluster: Arc<Cluster>,
-    /// Connections of the jobs that wait for nodes or have them.
+    /// Connections of the jobs that wait for nodes or have nodes, by job id.
     pub(super) connections: Mutex<HashMap<String, Arc<Connection>>>,
 }
 
@@ -109,7 +109,7 @@ impl SlurmLauncher {
         let first = workers.first().ok_or_else(|| io::Error::other("the job has no workers"))?;
         let specification = self.write_specification(first)?;
         let count = workers.len().to_string();
-        // The options contain the ID of the job, but no other value of its request.
+        // The options contain the id of the job, but no other value of its request.
         let mut options = [
             ("--job-name=", first.job_id.as_str()),
             ("--nodes=", &count),
@@ -121,7 +121,7 @@ impl SlurmLauncher {
         ]
         .map(|(option, value)| format!("{option}{value}"))
         .to_vec();
-        // Roles of a heterogeneous job have one flavor in the allocation, that of the first role.
+        // In the allocation, all roles of a heterogeneous job have the flavor of the first role.
         options.extend(self.config.arguments(&first.request, priority));
         options.push(self.program.to_string_lossy().into_owned());
         options.push("worker".to_owned());
@@ -132,7 +132,7 @@ impl SlurmLauncher {
         Ok(connection)
     }
 
-    /// Writes the file from which the workers of a job read its facts.
+    /// Writes the file from which the workers of a job read the specification of the job.
     fn write_specification(&self, worker: &Worker) -> io::Result<PathBuf> {
         let directory = self.files.directory(worker)?;
         let directory = directory.root().parent().unwrap_or(Path::new("/"));

@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// Time limit for the usage of a worker. A node that does not respond has none.
+/// Time limit for the usage of a worker. A node that does not respond has no usage.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Launcher for SlurmLauncher {

@@ -11,7 +11,7 @@ use crate::{
     runner::{launcher::Step, process::image_command::ImageCommand},
 };
 
-/// Facts of a job in a file that only the user can read, because a request may contain secrets.
+/// Job specification, in a file that only the user can read, because a request may contain secrets.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Specification {
     pub(super) job_id: String,
@@ -35,25 +35,25 @@ pub(super) struct WorkerSite {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// Host names of all workers, by rank. The first request, to all workers.
+    /// Host names of all workers, by rank. Sent first, to all workers.
     Hosts(Vec<String>),
     /// Request to the worker of this rank. The worker sends one reply with the same number.
     To { rank: u32, number: u64, command: Command },
-    /// Ends what the request with this number started.
+    /// Ends the work that the request with this number started.
     Stop { number: u64, how: Stop },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Command {
     Perform(Step),
-    /// The reply contains a list of names.
+    /// Finds the requirements files. The reply contains a list of their names.
     Requirements,
     /// Runs the code. The reply contains the exit code. `run` is the number of earlier runs.
     Run {
         run: usize,
         trial: Option<WorkerTrial>,
     },
-    /// The reply contains the usage, or null if the code is not running.
+    /// Measures the usage. The reply contains the usage, or null if the code is not running.
     Usage,
 }
 
@@ -66,9 +66,9 @@ pub(super) enum Stop {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Message {
-    /// The worker is ready. The first message.
+    /// First message, which states that the worker is ready.
     Hello { host: String },
-    /// Reply to a request, or the error of the work for it.
+    /// Reply to a request: the result, or the error of the work.
     Reply { number: u64, result: Result<Value, String> },
 }
 

@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct SlurmRun {
     pub(super) launcher: Arc<SlurmLauncher>,
     pub(super) worker: Worker,
-    /// Connection and request of the run; `None` if the node was lost before.
+    /// Connection and request of the run. `None` if the node was lost before the run.
     pub(super) call: Option<(Arc<Connection>, Call)>,
     pub(super) exit: Option<Exit>,
 }
@@ -70,7 +70,7 @@ impl SlurmRun {
         exit
     }
 
-    /// Ends `srun`, because the worker does not respond.
+    /// Ends `srun`, because the worker does not respond. Returns the loss of its node.
     fn give_up(&self) -> Exit {
         if let Some((connection, _)) = &self.call {
             connection.release();

@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Variables by which Slurm assigns devices to a job.
+/// Environment variables by which Slurm assigns devices to a job.
 const DEVICE_VARIABLES: [&str; 6] = [
     "ASCEND_RT_VISIBLE_DEVICES",
     "ASCEND_VISIBLE_DEVICES",
@@ -45,10 +45,10 @@ const DEVICE_VARIABLES: [&str; 6] = [
 ];
 /// Maximum length of an error in a message, in bytes. `srun` splits lines of more than about 1 kB.
 const MAX_ERROR: usize = 300;
-/// Time for killed processes to end after the end of the emulator.
+/// Maximum time for killed processes to end, after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves until standard input ends or Slurm takes the node back. `path` has the facts of the job.
+/// Serves requests until standard input ends or Slurm takes the node back. `path` is the job file.
 pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let unusable =
@@ -103,7 +103,7 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints the content of the file of a check. Runs on a node.
+/// Prints the token in the file of a check. Called on a node.
 pub(crate) fn print_token(file: &Path) -> Result<(), String> {
     let token = fs::read_to_string(file).unwrap_or_default();
     writeln!(io::stdout(), "{token}").map_err(|error| error.to_string())
@@ -261,12 +261,12 @@ async fn wait(mut run: Box<dyn Run>, tokens: StopTokens) -> i32 {
     };
     match exit {
         Exit::Code(code) => code,
-        // Processes on this machine have exit codes.
+        // Processes on this machine always have exit codes.
         Exit::Lost(_) => 255,
     }
 }
 
-/// Creates the runner of the node. Its records of processes are beside the directory of the worker.
+/// Creates the runner of the node. Records of processes are beside the directory of the worker.
 fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessRunner> {
     let site = &specification.site;
     let obs = ConfinedDir::create(&site.obs)?.with_umask_mode();

@@ -1,10 +1,10 @@
-//! A field of a request body: the facts of the description, and what the emulator does with it.
+//! Field of a request body: its properties in the description, and its handling by the emulator.
 
 use modelarts_api::{FIELDS, LIMITS, Rule, Shape};
 
 /// Pattern of names, whose violation has an error of its own.
 const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
-/// Pattern of the words of a command, whose violation has an error of its own.
+/// Pattern of the parts of a command, whose violation has an error of its own.
 const WORD: &str = "^[-a-zA-Z0-9_./]+$";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub(crate) enum Handling {
     Echoed,
     /// The field is stored and returned, but does not have the effect that it has on the service.
     Stored,
-    /// Stored without effect, and not returned: no response of the service is known to contain it.
+    /// Like `Stored`, but not returned: no response of the service is known to contain the field.
     Unshown,
-    /// Record that is not returned: no response of the service is known to contain it.
+    /// Like `Echoed`, but not returned: no response of the service is known to contain the field.
     Silent,
-    /// Only the service sets the field; requests cannot.
+    /// Only the service sets the field. Requests cannot set it.
     ReadOnly,
-    /// Rejected with 501 unless it is empty: the job could not run without its effect.
+    /// Rejected with status 501 unless empty, because the job could not run without its effect.
     Refused,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Format {
     OneOf(Vec<&'static str>),
     /// Any string. Only these values have an effect in the emulator.
     Effective(Vec<&'static str>),
-    /// Any string. Other values than these are rejected with 501.
+    /// Any string. Other values than these are rejected with status 501.
     Supported(Vec<&'static str>),
 }
 
@@ -68,9 +68,9 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     pub(crate) format: Format,
     pub(crate) limits: Vec<Rule>,
-    /// Fields below this one, in the order of the page. An array has one: its element.
+    /// Fields below this field, in the order of the page. An array has one member: its element.
     pub(crate) members: Vec<Self>,
-    /// Kind of the value in the description, which leads to its members there.
+    /// Kind of the value in the description, by which its members are found there.
     pub(super) shape: Shape,
     /// Schema and field under which the description lists the limits of the value.
     pub(super) limits_at: (&'static str, String),
@@ -118,7 +118,7 @@ impl Field {
         }
     }
 
-    /// `steps` is the path below this field.
+    /// Adds a field. `steps` is the path below this field.
     pub(super) fn add(&mut self, steps: &[&'static str], handling: Handling, checks: &[Check]) {
         let Some((first, below)) = steps.split_first() else {
             return;
@@ -132,7 +132,7 @@ impl Field {
         }
     }
 
-    /// A member that the description lacks may have any value.
+    /// Creates a described member. A member that the description lacks may have any value.
     fn described(&self, name: &'static str, handling: Handling) -> Self {
         let (schema, own) = &self.limits_at;
         match self.shape {
@@ -151,7 +151,7 @@ impl Field {
         }
     }
 
-    /// Applies a check of the page, which replaces that of the description.
+    /// Applies a check of the page, which replaces the check of the description.
     fn apply(&mut self, check: &Check) {
         match check {
             Check::Required(required) => self.required = *required,
@@ -198,13 +198,13 @@ impl Field {
     }
 }
 
-/// Check of a field that differs from the description, with its reason.
+/// Check of a field in FIELDS.md that differs from the description.
 #[derive(Clone, Debug)]
 pub(super) enum Check {
     Required(bool),
     AnyValue,
     Text,
-    /// The values that the description lists are the only ones.
+    /// Only the values that the description lists are permitted.
     KnownValues,
     Format(Format),
     Limits(Vec<Rule>),

@@ -1,4 +1,4 @@
-//! Fields without effect: a response header names them, a strict emulator rejects them.
+//! Fields without effect. A response header names them, and a strict emulator rejects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub(crate) fn ignored_header_of(
     Ok(header(&paths.into_keys().collect()))
 }
 
-/// Fields of `spec` without effect beside `tasks`, whose elements contain them.
+/// Fields of `spec` that have no effect beside `tasks`, whose elements contain these fields.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 fn paths_of_creation(body: &Value) -> IgnoredPaths {
@@ -66,8 +66,8 @@ fn paths_of_creation(body: &Value) -> IgnoredPaths {
     paths
 }
 
-/// Returns the field that does not run in a job with both `boot_file` and `command`. A custom image
-/// runs the command, and an engine of the platform runs the boot file.
+/// Returns the field that has no effect in a job with both `boot_file` and `command`. A custom
+/// image runs the command, and an engine of the platform runs the boot file.
 pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
@@ -134,7 +134,7 @@ fn add_ignored(field: &Field, value: &Value, path: &str, paths: &mut IgnoredPath
     }
 }
 
-/// A documented default requires no effect.
+/// Returns `true` if a value has an effect on the service only. A documented default has none.
 fn is_ignored(field: &Field, path: &str, value: &Value) -> bool {
     match (field.handling, &field.format) {
         (_, Format::Effective(known)) if !known.iter().any(|known| value == known) => true,
@@ -159,7 +159,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// If the paths exceed the maximum size, the last element is `...`.
+/// Joins the paths. If they exceed the maximum size, the last element is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

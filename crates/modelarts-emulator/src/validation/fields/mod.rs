@@ -1,6 +1,6 @@
-//! Fields of the bodies of requests. The description has their types, necessity and limits,
-//! FIELDS.md the handling by the emulator, and the checks that differ. A violated row is
-//! `ModelArts.2788`.
+//! Fields of request bodies. The description contains their types, necessity and limits. FIELDS.md
+//! contains the handling by the emulator, and the checks that differ from the description. A
+//! violation results in the error `ModelArts.2788`.
 
 pub(crate) mod field;
 pub(crate) mod ignored;
@@ -21,7 +21,7 @@ pub(crate) static CHANGE: LazyLock<Field> = LazyLock::new(|| {
     table("ChangeTrainingJobDescription\n", "ChangeTrainingJobDescriptionRequest")
 });
 
-/// The rules for jobs check the fields of `job_config`.
+/// Fields of an algorithm. The rules for jobs check the fields of `job_config`.
 pub(crate) static ALGORITHM: LazyLock<Field> =
     LazyLock::new(|| table("CreateAlgorithm and ChangeAlgorithm\n", "AlgorithmRequest"));
 
@@ -47,7 +47,7 @@ fn table(section: &str, schema: &'static str) -> Field {
     body
 }
 
-/// Returns the rows of a section. A test reads all of them without an error.
+/// Returns the rows of a section. A test checks that all rows can be read.
 fn rows(section: &str) -> impl Iterator<Item = Row> {
     let text = PAGE.split("\n## ").find(|text| text.starts_with(section));
     let lines = text.unwrap_or_default().lines();

@@ -53,7 +53,7 @@ pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&CREATION, body, |_| true)
 }
 
-/// Returns a value without the members that are not in the table or for which `keep` returns false.
+/// Returns a value without the members that the table lacks or for which `keep` returns `false`.
 fn filtered(field: &Field, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match (given, field.element()) {
         (Value::Object(members), _) if !field.is_free() => members

@@ -1,4 +1,4 @@
-//! Inputs, outputs, volumes and the hyper-parameter search of a job.
+//! Inputs, outputs, volumes and hyper-parameter search of a job.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl Input {
         ]))
     }
 
-    /// Limits the input to this share of the data set, 1 to 100 percent. Fine-tuning only.
+    /// Limits the input to a percentage of the data set, from 1 to 100. Fine-tuning only.
     pub fn proportion(self, percent: u8) -> Self {
         self.set(input::remote::dataset::DATASET_PROPORTION, percent)
     }
@@ -57,17 +57,17 @@ impl Input {
         self.set(input::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory in the container. Default: chosen by the service.
+    /// Sets the directory of the container for the input. Default: chosen by the service.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(input::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in a variable named after the input, instead of `--<name>`.
+    /// Passes the directory in an environment variable named after the input, not as `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(input::ACCESS_METHOD, "env")
     }
 
-    /// Restricts the kind of data that the input accepts.
+    /// Adds a constraint on the kind of data that the input accepts.
     pub fn constraint(mut self, constraint: RemoteConstraint) -> Self {
         json_edit::push(&mut self.0, input::REMOTE_CONSTRAINT, constraint);
         self
@@ -85,7 +85,7 @@ impl Input {
 pub struct Output(pub(super) Value);
 
 impl Output {
-    /// Creates an output to an OBS directory, which should be empty.
+    /// Creates an output that is copied to an OBS directory. The directory should be empty.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self(object([(output::NAME, text(name)), (output::remote::obs::OBS_URL, text(path))]))
     }
@@ -95,20 +95,20 @@ impl Output {
         self.set(output::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory in the container. Default: chosen by the service.
+    /// Sets the directory of the container for the output. Default: chosen by the service.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(output::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in a variable named after the output, instead of `--<name>`.
+    /// Passes the directory in an environment variable named after the output, not as `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(output::ACCESS_METHOD, "env")
     }
 
-    /// Copies the OBS directory into the container before the start, to continue an earlier run.
+    /// Copies the OBS directory into the container before the job starts, to continue a run.
     ///
-    /// The console offers this option, but no source names its field (`openapi/SOURCES.md`, F3).
-    /// The client sends it as `prefetch_to_local`, a field in a public example of an algorithm.
+    /// The console offers this option, but no source names the request field (`openapi/SOURCES.md`,
+    /// F3). The client sends `prefetch_to_local`, a field in a public example of an algorithm.
     pub fn predownload(self) -> Self {
         self.set(output::PREFETCH_TO_LOCAL, true)
     }
@@ -133,7 +133,7 @@ impl Volume {
         ]))
     }
 
-    /// Mounts an OBS parallel file system, such as `/file-system/path`.
+    /// Mounts an OBS parallel file system, such as `/file-system/path`, at `local_path`.
     pub fn pfs(pfs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         Self(object([
             (volume::pfs::PFS_PATH, text(pfs_path)),
@@ -141,7 +141,7 @@ impl Volume {
         ]))
     }
 
-    /// Mounts an OBS directory, such as `/bucket/path`.
+    /// Mounts an OBS directory, such as `/bucket/path`, at `local_path`.
     pub fn obs(obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         Self(object([
             (volume::obs::OBS_PATH, text(obs_path)),
@@ -149,7 +149,7 @@ impl Volume {
         ]))
     }
 
-    /// Makes the mount read-only. Supported for SFS Turbo only.
+    /// Makes the mount read-only. Ignored unless the volume is an SFS Turbo file system.
     pub fn read_only(mut self) -> Self {
         if self.0.get(volume::NFS).is_some() {
             json_edit::set(&mut self.0, volume::nfs::READ_ONLY, true);
@@ -174,12 +174,12 @@ impl HyperparameterSearch {
         Self(Value::Null).add_reward(metric, "min", regex)
     }
 
-    /// Adds a metric to maximize.
+    /// Adds a metric to maximize, which the service finds in the log by `regex`.
     pub fn and_maximize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
         self.add_reward(metric, "max", regex)
     }
 
-    /// Adds a metric to minimize.
+    /// Adds a metric to minimize, which the service finds in the log by `regex`.
     pub fn and_minimize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
         self.add_reward(metric, "min", regex)
     }
@@ -193,12 +193,12 @@ impl HyperparameterSearch {
         self.push(auto_search::REWARD_ATTRS, reward)
     }
 
-    /// Varies a hyper-parameter between two numbers.
+    /// Adds a hyper-parameter to the search, with values between `low` and `high`.
     pub fn range(self, name: impl Into<String>, low: f64, high: f64) -> Self {
         self.push(auto_search::SEARCH_PARAMS, continuous(name, low, high))
     }
 
-    /// Varies a hyper-parameter between two numbers, using `points` discrete values.
+    /// Adds a hyper-parameter to the search, with `points` discrete values from `low` to `high`.
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         let mut parameter = continuous(name, low, high);
         let points = points.to_string();
@@ -206,7 +206,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, parameter)
     }
 
-    /// Varies a hyper-parameter over a list of values.
+    /// Adds a hyper-parameter to the search, with a list of possible values.
     pub fn values<V: fmt::Display>(
         self,
         name: impl Into<String>,
@@ -221,14 +221,14 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, parameter)
     }
 
-    /// Excludes hyper-parameters from the search.
+    /// Sets the names of hyper-parameters that the search does not vary.
     pub fn skip(mut self, names: impl Into<String>) -> Self {
         json_edit::set(&mut self.0, auto_search::SKIP_SEARCH_PARAMS, names.into());
         self
     }
 
-    /// Sets the search algorithm: `bayes_opt_search`, `tpe_search` or `anneal_search`, with
-    /// settings as key, value and type, such as `("num_samples", "20", "Integer")`.
+    /// Adds the search algorithm: `bayes_opt_search`, `tpe_search` or `anneal_search`. A setting is
+    /// a tuple of key, value and type, such as `("num_samples", "20", "Integer")`.
     pub fn algorithm(self, name: impl Into<String>, settings: &[(&str, &str, &str)]) -> Self {
         let settings = settings.iter().map(|(key, value, kind)| {
             object([

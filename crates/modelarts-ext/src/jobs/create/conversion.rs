@@ -1,4 +1,4 @@
-//! Conversion of documents, and of the details of jobs to copy, into the body of a request.
+//! Conversion of documents, and of the details of copied jobs, into request bodies.
 
 use modelarts_api::{
     Operation, Shape,
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// Conversion into a request: numbers become strings where required, and nulls are removed.
+/// Conversion into a request body: numbers become strings where required, and nulls are removed.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// `true` for a response, of which empty values and values of the service are omitted.
+    /// `true` if the document is a response. Empty values and values of the service are omitted.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -45,7 +45,7 @@ impl Conversion {
         body.unwrap_or_else(|| Value::Object(Map::new()))
     }
 
-    /// Converts a field of this name; returns `None` if the field must not occur in a request.
+    /// Converts the value of a field. Returns `None` if the request must not contain the field.
     pub(super) fn convert(
         &mut self,
         shape: Shape,
@@ -55,7 +55,7 @@ impl Conversion {
         let value = located.value()?;
         let converted = match (shape, value) {
             (Shape::Object(schema), Value::Object(_)) => self.convert_object(schema, located),
-            // The service returns some lists with a single element as that element.
+            // The service returns some lists with a single element as the element itself.
             (Shape::List(inner), _) if self.is_answer || value.is_array() => {
                 let items = match value {
                     Value::Array(_) => located.items(),
@@ -82,7 +82,7 @@ impl Conversion {
                 let read = read.filter(|read| limits::fits(shape, read));
                 read.unwrap_or_else(|| value.clone())
             }
-            // The validation reports values of the wrong type in a response.
+            // In a response, values of the wrong type are kept. The validation reports them.
             _ if self.is_answer || limits::fits(shape, value) => value.clone(),
             _ => {
                 self.violations.push(Violation::new(
@@ -95,7 +95,7 @@ impl Conversion {
                 return None;
             }
         };
-        // The value of a hyper-parameter may be empty.
+        // In a response, only the value of a hyper-parameter may be empty.
         let may_be_empty = !self.is_answer || (shape == Shape::Text && name == parameter::VALUE);
         (may_be_empty || has_content(&converted)).then_some(converted)
     }
@@ -139,7 +139,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
     if get(&body, engine::IMAGE_URL).is_none() {
         remove(&mut body, engine::RUN_USER);
     }
-    // A reference has either the id of an experiment or the name of a new one.
+    // The reference has either the id of an existing experiment or the name of a new experiment.
     if get(&body, experiment::ID).is_some() {
         remove(&mut body, experiment::NAME);
         remove(&mut body, experiment::DESCRIPTION);
@@ -165,7 +165,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
     body
 }
 
-/// Operation that creates a job. Its row lists the fields that occur only in its response.
+/// Operation that creates a job, with the list of the fields that occur only in its response.
 const CREATE: Option<&Operation> = Operation::find("create_training_job");
 
 const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];

@@ -1,4 +1,4 @@
-//! Values of fields that are given as text, at paths such as `algorithm.parameters[0].name`.
+//! Setting of a field by its path, such as `algorithm.parameters[0].name`, and a value as text.
 
 use modelarts_api::Shape;
 use serde_json::{Map, Value};
@@ -69,7 +69,7 @@ fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) ->
             *slot = Value::Array(items);
             Ok(())
         }
-        // Keys may contain dots.
+        // The rest of the path is the key of the map, because keys may contain dots.
         Shape::Map(inner) => {
             let key = rest.strip_prefix("[\"").and_then(|key| key.strip_suffix("\"]"));
             set_at(*inner, member(slot, key.unwrap_or(rest)), &whole(rest), "", text)

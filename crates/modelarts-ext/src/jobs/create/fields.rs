@@ -15,8 +15,8 @@ use modelarts_api::{
 
 use crate::jobs::create::CreateJob;
 
-/// Defines setters, each with its argument and the path of its field. An argument of the type
-/// `text` is anything that becomes a string.
+/// Defines setters, each with the name of the argument and the path of the request field. An
+/// argument of the type `text` accepts any value that converts into a string.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($argument:ident: $($type:tt)+) = $path:expr;)*) => {
         $(setters! { @one [$(#[$doc])*] $name $argument [$($type)+] $path })*
@@ -38,53 +38,53 @@ macro_rules! setters {
 impl CreateJob {
     setters! {
         // Metadata.
-        /// Sets the name: 1 to 64 letters, digits, `_` and `-`.
+        /// Sets the name of the job: 1 to 64 letters, digits, `_` and `-`.
         name(name: text) = metadata::NAME;
-        /// Sets the description, up to 256 characters.
+        /// Sets the description of the job, up to 256 characters.
         description(text: text) = metadata::DESCRIPTION;
-        /// Sets the workspace. Default `0`.
+        /// Sets the id of the workspace. Default: `0`.
         workspace(id: text) = metadata::WORKSPACE_ID;
         /// Sets the kind of the job. Default: a plain training job.
         kind(kind: JobKind) = KIND;
 
         // Code and image.
-        /// Sets the instance of the enterprise registry that contains the image (Huawei Cloud).
+        /// Sets the id of the enterprise registry instance with the image (Huawei Cloud).
         image_repository(id: text) = engine::IMAGE_REPO_ID;
         /// Enables or disables the installation of the platform's `MoXing` in the image. Requires
         /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
         install_sys_packages(install: bool) = engine::INSTALL_SYS_PACKAGES;
         /// Sets the command of a custom image, on a single line (`openapi/SOURCES.md`, F3).
         command(command: text) = algorithm::COMMAND;
-        /// Uses an algorithm of the service. Code, boot file and engine override its own.
+        /// Sets the id of the algorithm. The code, boot file and engine of the job take precedence.
         algorithm(id: text) = algorithm::ID;
         /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
         code_dir(path: text) = algorithm::CODE_DIR;
         /// Sets the script in the code directory, such as `obs://bucket/bert/train.py`.
         boot_file(path: text) = algorithm::BOOT_FILE;
         /// Sets the directory in the container, below `/home`, into which the last directory of
-        /// `code_dir` is downloaded. Default `/home/ma-user/modelarts/user-job-dir`.
+        /// `code_dir` is downloaded. Default: `/home/ma-user/modelarts/user-job-dir`.
         local_code_dir(path: text) = algorithm::LOCAL_CODE_DIR;
         /// Sets the working directory of the command.
         working_dir(path: text) = algorithm::WORKING_DIR;
 
         // Resources and logs.
-        /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
+        /// Sets the id of the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
         flavor(id: text) = resource::FLAVOR_ID;
-        /// Sets the dedicated pool. Default: the public pool.
+        /// Sets the id of the dedicated pool. Default: the public pool.
         pool(id: text) = resource::POOL_ID;
-        /// Sets the federation of pools (Huawei Cloud).
+        /// Sets the id of the federation of pools (Huawei Cloud).
         pool_group(id: text) = resource::POOL_GROUP_ID;
-        /// Sets the number of nodes. Default 1.
+        /// Sets the number of nodes. Default: 1.
         nodes(count: u32) = resource::NODE_COUNT;
         /// Sets a custom size of the main container (Huawei Cloud).
         container_size(size: ContainerFlavorRequest) = resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR;
-        /// Sets the priority in a dedicated pool: 1 to 3, which requires a permission. Default 1.
+        /// Sets the priority in a dedicated pool: 1, 2, or 3, which needs a permission. Default: 1.
         priority(priority: u8) = schedule_policy::PRIORITY;
         /// Allows or forbids other jobs to preempt the nodes of this job.
         preemptible(preemptible: bool) = schedule_policy::PREEMPTIBLE;
-        /// Sets the required affinity.
+        /// Sets the required affinity, such as one cabinet for all nodes.
         required_affinity(affinity: RequiredAffinityRequest) = schedule_policy::REQUIRED_AFFINITY;
-        /// Sets the preferred affinity (Huawei Cloud).
+        /// Sets the preferred affinity of the nodes (Huawei Cloud).
         preferred_affinity(wish: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
         /// Sets the OBS directory for the logs. Default: the service keeps logs for 30 days.
         log_path(obs_path: text) = log_export_path::OBS_URL;
@@ -94,13 +94,13 @@ impl CreateJob {
         log_export_config(config: LogExportConfigRequest) = spec::LOG_EXPORT_CONFIG;
         /// Sets the runtime type, such as debugging.
         runtime_type(kind: RuntimeType) = spec::RUNTIME_TYPE;
-        /// Sets the retention of the job's record (Huawei Cloud).
+        /// Sets the retention policy of the record of the job (Huawei Cloud).
         retention(retention: RetentionPolicyRequest) = spec::RETENTION;
 
-        // Other services.
+        // Assets.
         /// Registers the model of the job as an asset (Huawei Cloud).
         asset_model(model: AssetModelRequest) = spec::ASSET_MODEL;
-        /// Sets the model asset to tune (Huawei Cloud). Fine-tuning only.
+        /// Sets the id of the model asset to tune (Huawei Cloud). Fine-tuning only.
         asset(id: text) = spec::ASSET_ID;
     }
 }

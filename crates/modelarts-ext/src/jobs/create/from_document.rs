@@ -1,4 +1,4 @@
-//! Jobs from JSON and YAML documents.
+//! Creation of job builders from JSON and YAML documents.
 
 use std::fmt;
 
@@ -32,8 +32,8 @@ impl TrainingJobs {
     /// [`CreateJob::check`] warns about each field that is not sent.
     ///
     /// # Errors
-    /// Invalid JSON or a duplicate key, with the line. Unknown fields and values of wrong types:
-    /// [`Error::violations`] has all of them, with their paths and the most similar names.
+    /// Returns an error for invalid JSON or a duplicate key, with the line, and for unknown fields
+    /// and wrong types: [`Error::violations`] has all of them, with paths and similar names.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&json(text)?)
     }
@@ -42,7 +42,7 @@ impl TrainingJobs {
     /// `007`, `1.50` and `yes` are taken literally. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
-    /// Same as [`from_json`](Self::from_json).
+    /// Returns the errors of [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
         // Untyped parsing finds all violations; typed parsing preserves `007` as a string.
         request_body(&yaml(Shape::Any, text)?)?;
@@ -52,7 +52,7 @@ impl TrainingJobs {
     /// Returns the builder of a job that is described by a JSON value.
     ///
     /// # Errors
-    /// Same as [`from_json`](Self::from_json).
+    /// Returns the errors of [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
         let (body, warnings) = request_body(document)?;
         let mut job = CreateJob::from_body(self.client().clone(), body);
@@ -62,14 +62,14 @@ impl TrainingJobs {
 }
 
 impl JobHandle {
-    /// Returns a builder with the settings of this job and another name, with one call.
+    /// Returns the builder of a job with the settings of this job and another name. Makes one call.
     ///
     /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
     /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets and
-    /// empty values are dropped. Code and engine may override those of an algorithm.
+    /// empty values are removed. The copied code and engine may override those of an algorithm.
     ///
     /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
-    /// To keep both, replace each output:
+    /// To keep the files of both jobs, replace each output:
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -81,10 +81,10 @@ impl JobHandle {
     /// # Ok(()) }
     /// ```
     ///
-    /// Set `train_type` and `spec.asset_id` of fine-tuning again, which details do not contain.
+    /// For fine-tuning, set `train_type` and `spec.asset_id` again, because the details omit them.
     ///
     /// # Errors
-    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Returns the errors of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
         let job = self.get().await?;
         // The raw response is converted, because the response types lack undocumented fields.
@@ -113,14 +113,14 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if let Value::Object(members) = &mut body {
         members.entry(KIND).or_insert_with(|| "job".into());
     }
-    // If fields are not sent, the document contains the details of a job.
+    // A document with fields that are not sent contains the details of a job.
     if !conversion.warnings.is_empty() {
         body = request_from_details(&body);
     }
     Ok((body, conversion.warnings))
 }
 
-/// Without duplicate keys. The YAML parser accepts trailing commas, and rejects deep nesting.
+/// Parses JSON without duplicate keys. The YAML parser permits trailing commas, and limits nesting.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);

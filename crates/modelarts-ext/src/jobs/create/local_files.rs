@@ -24,10 +24,10 @@ use crate::{
 pub(super) const MAX_BYTES: u64 = 5 << 30;
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
-/// In bytes. The service accepts more, which each task then downloads.
+/// Recommended maximum size of a code directory in bytes, because every task downloads it.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
-/// A local code directory: its files, and the size and depth of its content.
+/// Local code directory: its files, and the size and depth of its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDir {
     paths: BTreeSet<String>,
@@ -38,10 +38,10 @@ pub struct CodeDir {
 }
 
 impl CodeDir {
-    /// Scans a directory. Symbolic links are followed, as in an upload.
+    /// Reads the paths and sizes of the files in a directory. Symbolic links are followed.
     ///
     /// # Errors
-    /// Returned if a file or directory does not exist or cannot be read.
+    /// Returns an error if a file or directory does not exist or cannot be read.
     pub fn scan(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |error: walkdir::Error| {
@@ -68,7 +68,7 @@ impl CodeDir {
         Ok(code)
     }
 
-    /// Takes the files that an upload sends: relative paths with slashes, and sizes in bytes.
+    /// Creates a code directory from the files of an upload: relative paths, and sizes in bytes.
     ///
     /// ```
     /// use modelarts_ext::jobs::create::CodeDir;
@@ -117,13 +117,13 @@ impl CodeDir {
         self.directories
     }
 
-    /// Returns the number of nested directory levels, 0 without a directory.
+    /// Returns the maximum depth of nested directories, or 0 if there are no directories.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Checks the limits: 5 GB, 1,000 files, 32 levels. `boot_file` is a relative path.
+    /// Checks the limits (5 GB, 1,000 files, 32 levels) and the boot file, a relative path.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         let bytes = || Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes));
@@ -167,7 +167,7 @@ impl CodeDir {
         }
     }
 
-    /// Prefers a file of the same name in another directory.
+    /// Returns a file of the same name in any directory, or else the file with the closest path.
     fn near_file(&self, boot_file: &str) -> Option<&str> {
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
@@ -181,7 +181,7 @@ impl CodeDir {
 /// of a flavor, to which the service downloads inputs.
 ///
 /// # Errors
-/// Returned if a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
     let sizes = WalkDir::new(path).follow_links(true).into_iter();
     let sizes = sizes.map(|entry| {
@@ -195,7 +195,7 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
     Ok(compare_with_disk(bytes, disk_gb))
 }
 
-/// Has the number of bytes, because a size just above a limit is rounded to it.
+/// Formats a size with the exact bytes, because a size just above a limit is rounded to the limit.
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -219,7 +219,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "must fit the disk of the flavor",
-            // The service finds the error only during the download, and has no code for it.
+            // The service detects the error only during the download, and has no error code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

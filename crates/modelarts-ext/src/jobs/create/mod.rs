@@ -1,10 +1,10 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
 //! [`CreateJob`] builds the request body with setters, which do not fail. [`CreateJob::check`]
-//! reports all errors that can be detected locally; [`CreateJob::submit`] then does not send it.
+//! reports all errors that can be detected locally. [`CreateJob::submit`] sends no job with errors.
 //!
 //! If the response is lost, the job may exist and incur costs. `submit` therefore searches for the
-//! job, and repeats the request only if it finds none.
+//! job, and repeats the request only if the search finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -54,10 +54,10 @@
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
-// `CreateJob` holds the JSON of the request (`json_edit`). `fields`, `setters` and `field_path`
-// write to it, with values of `channels`. `from_document` reads it from JSON, YAML or a job, and
-// `conversion` makes a request of it. `submission` looks up, validates and creates the job
-// exactly once. `creating_page_tests` writes the tables of CREATING.md.
+// `CreateJob` holds the JSON of the request, which `json_edit` changes. `fields`, `setters` and
+// `field_path` set fields, with values of `channels`. `from_document` reads a job from JSON, YAML
+// or details, and `conversion` converts it into a request. `submission` looks up, validates and
+// creates the job exactly once. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod conversion;
@@ -106,7 +106,7 @@ use crate::{
 
 /// Builder of a job. No request is sent before [`submit`](Self::submit).
 ///
-/// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request.
+/// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request body.
 /// [`guide::creating`](crate::guide::creating) lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
@@ -176,13 +176,13 @@ impl CreateJob {
         self
     }
 
-    /// Sets the cloud whose rules apply. Default: that of the client.
+    /// Sets the cloud whose rules apply. Default: the cloud of the client.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Sets the field at a path to a value as text, such as an argument of a command line.
+    /// Sets the field at a path to a value given as text, such as a command line argument.
     ///
     /// ```
     /// # fn main() -> Result<(), modelarts_ext::Error> {
@@ -201,12 +201,12 @@ impl CreateJob {
     /// # Ok(()) }
     /// ```
     ///
-    /// The field determines the type: text is taken literally, anything else is JSON, and `null`
-    /// removes the field. The index after the last element appends one. The rest of a path below a
-    /// map, such as `algorithm.environments`, is the key.
+    /// A string field takes the value literally. The value of any other field is JSON, and `null`
+    /// removes the field. The index after the last element appends an element. In a map, such as
+    /// `algorithm.environments`, the rest of the path is the key.
     ///
     /// # Errors
-    /// An unknown field, with the most similar name, and a value of the wrong type.
+    /// Returns an error for an unknown field, with the most similar name, or a wrong type.
     pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
         field_path::set_field(&mut self.body, path, value)?;
         Ok(self)
@@ -218,14 +218,14 @@ impl CreateJob {
         self
     }
 
-    /// Sets the spec of the algorithm, which [`look_up`](Self::look_up) reads otherwise.
+    /// Sets the spec of the algorithm, so that [`look_up`](Self::look_up) does not read the spec.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.algorithm.set(None, spec);
         self
     }
 
     /// Sets the spec of the flavor for [`check`](Self::check): its type, and its maximum number of
-    /// nodes. [`look_up`](Self::look_up) reads it from the service.
+    /// nodes. Otherwise, [`look_up`](Self::look_up) reads the spec from the service.
     pub fn with_flavor_spec(mut self, spec: FlavorSpec) -> Self {
         self.specs.flavor.set(None, spec);
         self
@@ -246,7 +246,7 @@ impl CreateJob {
         self
     }
 
-    /// Returns the errors of the last [look-up](Self::look_up), whose specs are not validated.
+    /// Returns the errors of the specs that the last [look-up](Self::look_up) could not read.
     #[must_use]
     pub fn unread(&self) -> &[Error] {
         &self.unread
@@ -267,19 +267,19 @@ impl CreateJob {
         body
     }
 
-    /// Returns the body as the type of the generated client, without undocumented fields.
+    /// Returns the request body as the type of the generated client, without undocumented fields.
     ///
     /// # Errors
-    /// Returned for a body that does not fit the type.
+    /// Returns an error if the body does not fit the type.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Validates the job without a request, and reports all errors that are found.
+    /// Validates the job without a request, and reports all violations and warnings.
     ///
-    /// A rule is a violation if the service is known to reject such jobs or a document states it,
-    /// and a warning if it is only recommended or inferred (`openapi/SOURCES.md`).
+    /// A broken rule is a violation if the service is known to reject such jobs or a document
+    /// states it, and a warning if it is only recommended or inferred (`openapi/SOURCES.md`).
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
     /// exist. The algorithm, the flavor and the engine are validated after a
@@ -296,7 +296,7 @@ impl CreateJob {
     /// Checks a local code directory before its upload: its limits, and the boot file of the job.
     ///
     /// # Errors
-    /// Returned if a file or directory does not exist or cannot be read.
+    /// Returns an error if a file or directory does not exist or cannot be read.
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
         let obs_path = |path| ObsPath::parse(json_edit::text_at(&body, path));

@@ -51,14 +51,14 @@ impl CreateJob {
         self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
     }
 
-    /// Uses an image of the platform, by name and version of its engine.
+    /// Sets an image of the platform, by the name and the version of its engine.
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.without_field(engine::ENGINE_ID)
             .set(engine::ENGINE_NAME, name.into())
             .set(engine::ENGINE_VERSION, version.into())
     }
 
-    /// Uses an image of the platform, by the id of its engine.
+    /// Sets an image of the platform, by the id of its engine.
     pub fn preset_engine(self, id: impl Into<String>) -> Self {
         self.without_field(engine::ENGINE_NAME)
             .without_field(engine::ENGINE_VERSION)
@@ -66,20 +66,20 @@ impl CreateJob {
             .set(engine::ENGINE_ID, id.into())
     }
 
-    /// Uses a custom image, such as `organisation/image:tag`. With
-    /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
+    /// Sets a custom image, such as `organisation/image:tag`. With
+    /// [`preset_image`](Self::preset_image) and a boot file, the image replaces that of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
         self.without_field(engine::ENGINE_ID).set(engine::IMAGE_URL, url.into())
     }
 
-    /// Sets the user id of a custom image: 1000 to 65535, or from 0 in a dedicated pool.
-    ///
-    /// Sent in the field of responses, as no source documents one (`openapi/SOURCES.md`, O, S, F3).
+    /// Sets the id of the user that runs a custom image: 1000 to 65535, or from 0 in a dedicated
+    /// pool. The id is sent in the field of responses, because no source documents a request field
+    /// (`openapi/SOURCES.md`, O, S, F3).
     pub fn run_user(self, id: u32) -> Self {
         self.set(engine::RUN_USER, id.to_string())
     }
 
-    /// Uses a subscribed algorithm.
+    /// Sets a subscribed algorithm, by the ids of the subscription and of the version.
     pub fn subscription(self, id: impl Into<String>, version: impl Into<String>) -> Self {
         self.set(algorithm::SUBSCRIPTION_ID, id.into())
             .set(algorithm::ITEM_VERSION_ID, version.into())
@@ -93,7 +93,7 @@ impl CreateJob {
         ]))
     }
 
-    /// Adds a hyper-parameter with a description or a constraint, or replaces one of its name.
+    /// Adds or updates a hyper-parameter that has a description or a constraint.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
@@ -118,12 +118,12 @@ impl CreateJob {
         self.without_item(PARAMETERS, name)
     }
 
-    /// Sets an environment variable.
+    /// Sets an environment variable of the job.
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.insert(ENVIRONMENTS, &name.into(), value.into())
     }
 
-    /// Removes an environment variable.
+    /// Removes an environment variable of the job.
     pub fn without_env(mut self, name: &str) -> Self {
         if let Some(variables) = json_edit::slot(&mut self.body, ENVIRONMENTS).as_object_mut() {
             variables.remove(name);
@@ -136,18 +136,18 @@ impl CreateJob {
         self.set(AUTO_SEARCH, search.0)
     }
 
-    /// Sets a hyper-parameter search by a YAML file and a framework in OBS.
+    /// Sets a hyper-parameter search by the OBS paths of a YAML file and of a framework.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
         self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
             .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())
     }
 
-    /// Adds a task to a heterogeneous job, instead of algorithm and resources of the job.
+    /// Adds a task to a heterogeneous job. Tasks replace the algorithm and resources of the job.
     pub fn task(self, task: types::TaskRequest) -> Self {
         self.push(TASKS, task)
     }
 
-    /// Sets the fine-tuning of a model of the platform (Huawei Cloud).
+    /// Sets the method and the configuration of the fine-tuning of a model (Huawei Cloud).
     pub fn fine_tuning(
         self,
         method: types::TrainType,
@@ -161,12 +161,12 @@ impl CreateJob {
         self.add_input(Input::obs(name, obs_path))
     }
 
-    /// Adds an input channel with further settings.
+    /// Adds an input with further settings, such as a description.
     pub fn add_input(self, input: Input) -> Self {
         self.push(INPUTS, input.0)
     }
 
-    /// Removes an input by its name. Useful for a job that was copied or read from a document.
+    /// Removes an input by its name. For jobs that were copied or read from a document.
     pub fn without_input(self, name: &str) -> Self {
         self.without_item(INPUTS, name)
     }
@@ -176,12 +176,12 @@ impl CreateJob {
         self.add_output(Output::obs(name, obs_path))
     }
 
-    /// Adds an output channel with further settings.
+    /// Adds an output with further settings, such as a description.
     pub fn add_output(self, output: Output) -> Self {
         self.push(OUTPUTS, output.0)
     }
 
-    /// Removes an output by its name. Useful for a job that was copied or read from a document.
+    /// Removes an output by its name. For jobs that were copied or read from a document.
     pub fn without_output(self, name: &str) -> Self {
         self.without_item(OUTPUTS, name)
     }
@@ -192,7 +192,7 @@ impl CreateJob {
         self.set(REQUIRED_AFFINITY, affinity)
     }
 
-    /// Schedules each group of this many tasks on one supernode.
+    /// Schedules each group of `group_size` tasks on one supernode.
     pub fn on_supernodes(self, group_size: u32) -> Self {
         let affinity = object([
             (required_affinity::AFFINITY_TYPE, text("hyperinstance")),
@@ -201,23 +201,23 @@ impl CreateJob {
         self.set(REQUIRED_AFFINITY, affinity)
     }
 
-    /// Mounts a file system in the container.
+    /// Adds a file system that is mounted in the container.
     pub fn volume(self, volume: Volume) -> Self {
         self.push(spec::VOLUMES, volume.0)
     }
 
-    /// Removes all mounts. Useful for a job that was copied or read from a document.
+    /// Removes all mounts. For jobs that were copied or read from a document.
     pub fn without_volumes(self) -> Self {
         self.without_field(spec::VOLUMES)
     }
 
-    /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128.
-    /// The number cannot be changed later. Default: none.
+    /// Sets the number of automatic restarts after a failure: 1 to 3, or up to 128 on Huawei Cloud.
+    /// The number cannot be changed later. Default: no restarts.
     pub fn auto_restart(self, times: u32) -> Self {
         self.annotation(RETRIES, times.to_string())
     }
 
-    /// Restarts the job after any failure, at most three times in a row.
+    /// Restarts the job after any failure, at most three consecutive times.
     pub fn unconditional_restart(self) -> Self {
         self.annotation(UNCONDITIONAL, "true")
     }
@@ -234,7 +234,7 @@ impl CreateJob {
         self.set(spec::AUTO_STOP, limit)
     }
 
-    /// Keeps the resources after the end of the job, in whole hours (Huawei Cloud).
+    /// Keeps the resources for a number of whole hours after the end of the job (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
         let time = object([
             (reserved_time::TIME_UNIT, text("HOURS")),
@@ -257,7 +257,7 @@ impl CreateJob {
         self.set(spec::NOTIFICATION, notification)
     }
 
-    /// Enables SSH with these key pairs.
+    /// Enables SSH access with the key pairs of these names.
     pub fn ssh(self, key_pairs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let names: Vec<String> = key_pairs.into_iter().map(Into::into).collect();
         self.set(endpoints::ssh::KEY_PAIR_NAMES, names)
@@ -268,12 +268,12 @@ impl CreateJob {
         self.annotation(JUPYTER, "true")
     }
 
-    /// Starts `TensorBoard` with the job, to display the logs of these jobs.
+    /// Starts `TensorBoard` with the job, to display the logs of the jobs with these ids.
     pub fn tensorboard(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(TENSORBOARD, "true").add_summary_jobs(jobs)
     }
 
-    /// Starts `MindStudio` Insight with the job, to display the logs of these jobs.
+    /// Starts `MindStudio` Insight with the job, to display the logs of the jobs with these ids.
     pub fn mindstudio_insight(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(INSIGHT, "true").add_summary_jobs(jobs)
     }
@@ -290,7 +290,7 @@ impl CreateJob {
             .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())
     }
 
-    /// Sets the URL path and the port of metrics, in the older form of the request.
+    /// Adds custom metrics by URL path and port, in the older form of the request.
     pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::METRICS_URL, text(url)),
@@ -299,7 +299,7 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, metrics)
     }
 
-    /// Sets the HTTP path (2 to 128 characters) and the port (10001 to 20000) of metrics.
+    /// Adds custom metrics by HTTP path (2 to 128 characters) and port (10001 to 20000).
     pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::http_get::PATH, text(path)),
@@ -308,13 +308,13 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, metrics)
     }
 
-    /// Sets the command that prints the metrics of the job: the program and one argument.
+    /// Adds custom metrics that a command prints: the program and one argument.
     pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
         let command = Value::Array(vec![text(program), text(argument)]);
         self.push(CUSTOM_METRICS, object([(custom_metrics::exec::COMMAND, command)]))
     }
 
-    /// Stores the model, in a directory of the container, in OBS (Huawei Cloud).
+    /// Stores the model from a directory of the container in OBS (Huawei Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         let model = object([
             (output_model::obs::OBS_PATH, text(obs_path)),
@@ -324,7 +324,7 @@ impl CreateJob {
     }
 }
 
-/// A fraction of an hour is preserved, so that the validation reports it.
+/// Returns a duration in hours. A fraction is preserved, so that the validation reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {
         (0, 0) => (time.as_secs() / 3600).into(),

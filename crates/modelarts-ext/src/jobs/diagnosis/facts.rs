@@ -1,4 +1,4 @@
-//! `Facts`: the input of the rules; `Finding`: the conclusion from them.
+//! `Facts`, the input of the rules, and `Finding`, the conclusion from the facts.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) struct Facts {
     pub(super) inputs: Vec<Input>,
     pub(super) events: Vec<Event>,
     pub(super) logs: Vec<TaskLog>,
-    /// Largest of the last values of the memory usage, with the time of the newest of them.
+    /// Highest of the last values of the memory usage, with the time of the newest value.
     pub(super) memory_usage: Option<(Timestamp, f64)>,
     pub(super) queue: Option<Evidence>,
     pub(super) unavailable: Vec<Evidence>,
@@ -94,7 +94,7 @@ impl Facts {
             has_started: job.started_at().is_some(),
             time_run: job.time_run(),
             runs: job.runs().iter().map(RunFacts::new).collect(),
-            // The unit of the service is hours; no document admits another one.
+            // The service uses hours; no document permits another unit.
             auto_stop: spec.and_then(|spec| {
                 let hours = u64::try_from(spec.auto_stop.as_ref()?.duration?).ok()?;
                 Some(Duration::from_secs(hours.checked_mul(3600)?))
@@ -106,7 +106,7 @@ impl Facts {
             ..Self::default()
         };
         let statuses = job.status().map_or(&[][..], |it| &it.task_statuses);
-        // If the service lists several tasks, one that did not fail is not the cause.
+        // If the service lists several tasks, a task that did not fail is not the cause.
         let failed = statuses
             .iter()
             .find(|status| status.exit_code.is_some_and(|code| code != 0))
@@ -127,7 +127,7 @@ impl Facts {
         self.runs.len().saturating_sub(1)
     }
 
-    /// Returns the failed task by the details, the last run, the events, or the log.
+    /// Returns the failed task according to the details, the last run, the events, or the log.
     pub(super) fn failed_task(&self) -> Failed {
         let mut failed = self.failed.clone().unwrap_or_default();
         if failed.exit_code.is_some_and(|code| code != 0) {
@@ -138,7 +138,7 @@ impl Facts {
             Some((run.task.clone(), code.trim().parse().ok()?))
         });
         let by_event = || {
-            // The first failure ends the other tasks.
+            // The first failure counts, because it ends the other tasks.
             let mut ends = self.events_of_last_run().filter_map(finished);
             ends.rfind(|(_, code)| *code != 0).map(|(task, code)| (Some(task), code))
         };
@@ -164,7 +164,7 @@ impl Facts {
         self.events[..restart.unwrap_or(self.events.len())].iter()
     }
 
-    /// Returns the newest event since the job began to run. Earlier ones did not end it.
+    /// Returns the newest matching event since the job began to run. Earlier events did not end it.
     pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run()
             .take_while(|event| event.kind() != EventKind::Running)
@@ -175,7 +175,7 @@ impl Facts {
         self.events_of_last_run().find(|event| is_searched(&event.kind()))
     }
 
-    /// Returns the tasks that failed, without those that were stopped because another one did.
+    /// Returns the tasks that failed, without those that were stopped because another task failed.
     pub(super) fn failed_tasks(&self) -> Vec<String> {
         let ends = self.events_of_last_run().filter_map(finished).rev();
         ends.filter(|(_, code)| *code != 0 && signal_name(*code) != Some("SIGTERM"))
@@ -206,7 +206,7 @@ impl Facts {
         evidence.extend(self.run_evidence());
         let mut errors: Vec<_> = self
             .events_of_last_run()
-            // The event of the failure adds nothing to the phase.
+            // The event that reports the failure of the job adds nothing to the phase.
             .filter(|event| {
                 *event.level() == EventLevel::Error && event.kind() != EventKind::Failed
             })
@@ -254,7 +254,7 @@ impl RunFacts {
                 FaultScenario::JobHanged => Some(Fault::Hang),
                 _ => None,
             });
-        // The reason is free text. The recovery with isolation is the one for faulty nodes.
+        // The reason is free text. Rescheduling with a taint is the recovery from faulty nodes.
         let says = |text: &str| {
             let reason = reason.as_deref().unwrap_or_default();
             reason.to_ascii_lowercase().contains(text)
@@ -324,7 +324,7 @@ pub(super) fn unknown(facts: &Facts) -> Finding {
     finding
 }
 
-/// Returns the detailed phase if it differs from the phase.
+/// Returns the detailed phase if it differs from the phase of the job.
 pub(super) fn status(facts: &Facts) -> Option<Evidence> {
     let text = facts.secondary_phase.clone()?;
     let differs =

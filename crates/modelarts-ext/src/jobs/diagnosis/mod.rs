@@ -1,8 +1,8 @@
 //! Diagnosis of a job: the cause of its failure, its stop or its wait, with evidence and advice.
 //!
 //! [`JobHandle::explain`] reads the details of a job, and as its phase requires, events, the end of
-//! a log, the memory usage and the queue. Rules determine the cause. Without a known one, it is
-//! [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
+//! a log, the memory usage and the queue. Rules determine the cause. If no rule applies, the cause
+//! is [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,9 +27,9 @@
 //! A job can be diagnosed in every phase. [`Job::status_reason`](crate::Job::status_reason) applies
 //! the rules to the row of a list, without a call.
 //!
-//! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
+//! The names of the causes in [`Cause::ALL`] are stable. Texts are for people, and may change.
 
-// From the `facts`, `rules` conclude a finding; `search` finds the cause in a log. Causes, texts
+// `rules` determine a finding from the `facts`; `search` finds the cause in a log. Causes, texts
 // and signatures are generated from `openapi/causes.yaml`.
 
 mod facts;
@@ -71,7 +71,7 @@ impl JobHandle {
     /// Makes one call, and for a failed job up to seven more (events, up to four logs of at most 5
     /// MB, memory usage), within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
-    /// [`Fact::Unavailable`] has what cannot be read. A later diagnosis may have more evidence.
+    /// [`Fact::Unavailable`] names what cannot be read. A later diagnosis may have more evidence.
     ///
     /// # Errors
     /// Returns the error of the call for the details.
@@ -108,13 +108,13 @@ const MAX_LOGS: usize = 4;
 const LOG_TAIL: usize = 256 << 10;
 const QUEUE: usize = 50;
 const QUEUE_NAMES: usize = 5;
-/// Number of values of the memory usage that count as the end of a run: one a minute.
+/// Number of memory usage values, one per minute, that count as the end of a run.
 const LAST_MINUTES: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Number of calls whose pauses of a rate limit the time limit does not include.
+/// Number of calls whose pauses for a rate limit do not count toward the time limit.
 const CALLS: u32 = 3;
 
-/// Reads what the phase needs until the deadline. Failures are part of the facts.
+/// Reads the information that the phase requires, until the deadline. Failures become facts.
 async fn read_facts(job: &Job, deadline: &Deadline) -> Facts {
     let mut facts = Facts::of(job);
     let limit = job.client().deadline_of(TIMEOUT, CALLS);
@@ -199,7 +199,7 @@ async fn read_memory_usage(job: &Job, facts: &mut Facts) {
     }
 }
 
-/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them.
+/// Reads the earlier pending jobs of a dedicated pool that are visible to the project.
 async fn read_queue(job: &Job, facts: &mut Facts) {
     let Some(pool) = facts.pool.clone() else {
         return;

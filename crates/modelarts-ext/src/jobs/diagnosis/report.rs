@@ -13,7 +13,7 @@ use crate::timestamp::Timestamp;
 
 /// Diagnosis of a job, from [`JobHandle::explain`](crate::JobHandle::explain).
 ///
-/// It is printed in several lines, and serialized as an object:
+/// The display form has several lines, and the JSON form is an object:
 ///
 /// ```text
 /// leaves-6 Failed: worker-0 ran out of memory (exit code 137).
@@ -47,7 +47,7 @@ pub struct Diagnosis {
     pub phase: Phase,
     /// Task that failed, such as `worker-0`, if the evidence shows one.
     pub task: Option<String>,
-    /// Exit code of this task, if the evidence shows one.
+    /// Exit code of the failed task, if the evidence shows one.
     pub exit_code: Option<i64>,
     /// Cause of the state of the job.
     pub cause: Cause,
@@ -57,40 +57,40 @@ pub struct Diagnosis {
     pub summary: String,
     /// Facts that the diagnosis is based on, and those that could not be read.
     pub evidence: Vec<Evidence>,
-    /// Next steps, a sentence each.
+    /// Recommended next steps, one sentence each.
     pub advice: Vec<String>,
-    /// Documents about the cause.
+    /// Links to documents about the cause.
     pub links: Vec<Link>,
 }
 
-/// Fact that a diagnosis is based on, with its time and its task if it has them.
+/// Fact that a diagnosis is based on, with its time and its task, if known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// Time of the fact.
+    /// Time of the fact, if known.
     pub time: Option<Timestamp>,
-    /// Task, such as `worker-0`.
+    /// Task of the fact, such as `worker-0`, if the fact concerns a task.
     pub task: Option<String>,
-    /// Fact itself. As JSON, its fields are fields of the evidence.
+    /// Fact itself. As JSON, the fields of the fact are fields of the evidence.
     #[serde(flatten)]
     pub fact: Fact,
 }
 
-/// Fact of an [`Evidence`]. As JSON, an object with the name of the source and its fields.
+/// Fact of an [`Evidence`]. As JSON, an object with the kind of the fact (`source`) and its fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "source", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Fact {
-    /// Statement of the details of the job.
+    /// Status in the details of the job.
     Status {
-        /// Statement, such as the detailed phase.
+        /// Text of the status, such as the detailed phase.
         text: String,
     },
     /// Exit code of the task.
     ExitCode {
         /// Exit code of the task.
         exit_code: i64,
-        /// Signal of the exit code with its usual reason, if it has one.
+        /// Meaning of the exit code, such as its signal with the usual reason, if known.
         meaning: Option<String>,
     },
     /// Event of the job.
@@ -100,43 +100,43 @@ pub enum Fact {
         /// Message of the event.
         message: String,
     },
-    /// Line of the log of the task, without control characters and cut to 300 characters.
+    /// Line of the log of the task, without control characters, truncated to 300 characters.
     Log {
-        /// Number of the line, from 1 on; `None` if only the end of the log was read.
+        /// Number of the line, starting at 1; `None` if only the end of the log was read.
         line: Option<u64>,
         /// Text of the line.
         text: String,
     },
-    /// Usage of the machine of the task shortly before its end.
+    /// Resource usage of the machine of the task shortly before the end of the task.
     Metric {
         /// Name of the metric, such as `memUsage`.
         metric: String,
-        /// Largest of the last values, in percent.
+        /// Highest of the last values, in percent.
         percent: f64,
     },
-    /// Earlier or last run of a job that was restarted.
+    /// Run of a job that was restarted.
     Run {
-        /// Number of the run, from 1 on.
+        /// Number of the run, starting at 1.
         run: usize,
-        /// Number of runs.
+        /// Total number of runs.
         runs: usize,
         /// Reason for the end of the run.
         reason: String,
     },
-    /// Queue of a dedicated pool, as far as the jobs of this project show it.
+    /// Queue of a dedicated pool, as visible from the jobs of this project.
     Queue {
         /// Id of the pool.
         pool: String,
-        /// Number of earlier jobs of the project in the pool, among its 50 oldest pending ones.
+        /// Number of earlier jobs in the pool, among the 50 oldest pending jobs of the project.
         jobs_before: usize,
-        /// Names of the first of these jobs.
+        /// Names of up to five of the earlier jobs.
         names: Vec<String>,
     },
-    /// Information that could not be read, so that the diagnosis lacks it.
+    /// Information that the diagnosis lacks, because it could not be read.
     Unavailable {
-        /// Information, such as `events`.
+        /// Name of the information, such as `events`.
         what: String,
-        /// Error of the call.
+        /// Message of the error.
         error: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Rules: from the facts about a job to the cause, as pure functions.
+//! Rules that determine the cause from the facts about a job, as pure functions.
 
 use modelarts_api::{
     Cause,
@@ -74,14 +74,14 @@ fn abnormal(facts: &Facts) -> Finding {
             false => unknown(facts),
         }
     });
-    // A job that ran before may have printed an error.
+    // A job that ran before its failure may have printed an error.
     if finding.cause == Cause::Unknown {
         finding.evidence.extend(last_lines(facts));
     }
     finding
 }
 
-/// Returns a cause that the events or the record of the last run state.
+/// Returns the cause that an event or the record of the last run states.
 fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
     let has_exit_code = failed.exit_code.is_some();
     for (cause, is_searched) in STATED {
@@ -122,7 +122,7 @@ fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
 
 type KindTest = fn(&EventKind) -> bool;
 
-/// The most specific first. A failed download is repeated by a failed creation.
+/// Causes that events state, most specific first: a failed creation repeats a failed download.
 const STATED: [(Cause, KindTest); 11] = [
     (Cause::OutOfMemory, is_out_of_memory),
     (Cause::Evicted, is_eviction),
@@ -171,7 +171,7 @@ fn signatures_of_event(event: &Event) -> Option<Cause> {
     }
 }
 
-/// Returns the best match of all logs. The log of the task that failed first precedes the others.
+/// Returns the best match by class in all logs, preferably in the log of the first failed task.
 fn best_match(facts: &Facts) -> Option<(&TaskLog, Match)> {
     let found = facts.logs.iter().filter_map(|log| Some((log, search(&log.tail.lines)?)));
     found.min_by_key(|(_, found)| found.class)
@@ -207,7 +207,7 @@ fn by_exit_code(
                 127 => Cause::CommandNotFound,
                 _ => Cause::CommandNotExecutable,
             };
-            // Scripts can return the code for other reasons.
+            // Scripts can return this exit code for other reasons.
             Some(Finding::new(cause, Confidence::Likely))
         }
         _ => None,
@@ -222,7 +222,7 @@ fn by_log((log, found): &(&TaskLog, Match)) -> Finding {
     finding
 }
 
-/// Without failed packages, the code usually fails at an import, which the log shows.
+/// Returns a failed installation of packages as likely cause. An import usually fails then.
 fn by_packages(facts: &Facts) -> Option<Finding> {
     let event = facts.newest_event(|kind| matches!(kind, EventKind::DependenciesFailed { .. }))?;
     let mut finding = Finding::of_event(Cause::DependencyInstallFailed, event);
@@ -283,7 +283,7 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
     finding
 }
 
-/// A job waits for resources until an event shows that its containers are prepared.
+/// Returns the cause of a wait: missing resources, until an event shows a preparation.
 fn waiting(facts: &Facts) -> Finding {
     let is_preparing = |kind: &EventKind| match kind {
         EventKind::CodeDownloading { .. }
@@ -328,7 +328,7 @@ fn running(facts: &Facts) -> Finding {
     match facts.newest_event(|kind| *kind == EventKind::MaybeHanging) {
         Some(event) => {
             let mut finding = Finding::of_event(Cause::Hang, event);
-            // The service only suspects it: a long sleep is known to be reported as well.
+            // The service only suspects a hang: it is known to report a long sleep as well.
             finding.confidence = Confidence::Likely;
             finding
         }
@@ -350,7 +350,7 @@ fn terminated(facts: &Facts) -> Finding {
     unknown(facts)
 }
 
-/// Other releases of the service do not return the setting.
+/// Returns the auto-stop as likely cause if its limit was reached. Some releases omit the limit.
 fn auto_stop_by_time(facts: &Facts) -> Option<Finding> {
     let limit = facts.auto_stop?;
     let ran = facts.time_run.filter(|ran| *ran >= limit)?;

@@ -7,17 +7,17 @@
 //!    follow that do not belong to an error report, and at most [`MAX_FOLLOWING`] lines in total.
 //!    An error after which the run continued is not the cause.
 //! 2. If the last exception has no signature, an earlier line counts only if it belongs to the same
-//!    report, with no ordinary line between them. Otherwise the exception before was caught.
+//!    report, with no ordinary line in between. Otherwise the earlier exception was caught.
 //! 3. A root cause takes precedence over a consequence: if one worker runs out of memory, the
 //!    others report a timeout later.
-//! 4. Of lines of the same class, the last one counts.
+//! 4. Of lines of the same class, the last line counts.
 
 use modelarts_api::{
     Cause, SIGNATURES,
     diagnosis::{Class, Confidence, Signature},
 };
 
-/// Other workers end a little later, and print ordinary lines meanwhile.
+/// Maximum number of ordinary lines after an error. Other workers may print them before they end.
 const MAX_ORDINARY: usize = 10;
 const MAX_FOLLOWING: usize = 1000;
 
@@ -52,13 +52,13 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
             break;
         }
     }
-    // Rule 2: the exception follows these lines, and ended the process.
+    // Rule 2: earlier lines count only if no ordinary line separates them from the last exception.
     if let Some((exception, after)) = last_exception {
         found.retain(|(index, ordinary, _)| *index > exception || *ordinary == after);
     }
-    // Rules 3 and 4: the lines are in reverse order, and the minimum is the first of equal ones.
+    // Rules 3 and 4: the lines are in reverse order, and `min_by_key` returns the first minimum.
     let best = found.iter().min_by_key(|(_, _, row)| row.class);
-    // An exception after which only consequences follow is more specific than they are.
+    // An exception that is followed only by consequences is more specific than the consequences.
     let best = best.filter(|(_, _, row)| row.class == Class::Root || last_exception.is_none());
     let capped = |confidence: Confidence, ordinary: usize| match ordinary {
         0 => confidence,
@@ -77,7 +77,7 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
     Some(Match { line, cause, confidence, class, frame: frame_before(&lines, line) })
 }
 
-/// Returns the first line of each traceback that is not indented.
+/// Returns the indexes of the exceptions: the first line of each traceback that is not indented.
 fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
     let mut exceptions = Vec::new();
     let mut is_in_traceback = false;
@@ -179,13 +179,13 @@ fn is_of_report(line: &str) -> bool {
         || names_exception(line)
 }
 
-/// Returns `true` for `[E115 08:30:45.1 a.cpp:616]` of a C++ library, but not for `[Epoch 1]`.
+/// Returns `true` for glog lines, such as `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
 fn is_glog(line: &str) -> bool {
     let after = line.strip_prefix("[E").or_else(|| line.strip_prefix("[W"));
     after.is_some_and(|after| after.starts_with(|next: char| next == ' ' || next.is_ascii_digit()))
 }
 
-/// Returns `true` for `ValueError: a`, but not for `Test Error: 0.3`.
+/// Returns `true` if a line names an exception, such as `ValueError: a`, unlike `Test Error: 0.3`.
 fn names_exception(line: &str) -> bool {
     line.match_indices("Error").any(|(at, _)| {
         let (before, after) = (&line[..at], &line[at + "Error".len()..]);

@@ -149,7 +149,7 @@ impl Job {
     /// Returns the reason for the state of the job in a few words, such as `worker-0 exit code 137:
     /// likely out of memory`, without a call. `None` if the phase needs no explanation.
     ///
-    /// It has the details only. [`explain`](crate::JobHandle::explain) also reads events and logs.
+    /// Uses only the details. [`explain`](crate::JobHandle::explain) also reads events and logs.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -11,12 +11,12 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Hash of an event, which is stored instead of the event: 16 bytes instead of some hundred.
+/// Hash of an event, stored instead of the event to save memory: 16 bytes instead of some hundred.
 type Digest = (u64, u64);
 
 type Range = (Timestamp, Timestamp);
 
-/// Multiset of all returned events. It counts occurrences, because two events may be equal.
+/// Multiset of all returned events. Occurrences are counted, because two events may be equal.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
@@ -37,7 +37,7 @@ impl Deduplicator {
         self.last_complete = self.poll_start;
     }
 
-    /// The time range begins `lateness` before the newest event, if that is not dated ahead.
+    /// Begins a poll. Its range begins `lateness` before the newest event, or before the last poll.
     pub(super) fn begin_poll(&mut self, now: Timestamp, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);
@@ -50,7 +50,7 @@ impl Deduplicator {
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
-                // The range must include events that the clock of the service dates ahead.
+                // The range must include events that the clock of the service dates in the future.
                 let end = newest.max(now);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }

@@ -1,4 +1,4 @@
-//! `Event`: one row of the events of a job.
+//! `Event`: event of a job.
 
 use std::{fmt, time::Duration};
 
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 use crate::{jobs::events::kind::EventKind, timestamp::Timestamp};
 
-/// Times of events are truncated, so they may be up to one second too early.
+/// Resolution of event times. The times are truncated, so they may be up to one second too early.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
 ///
-/// As JSON, an object with `time` (in UTC, or as returned if it is invalid), `level`, `source`,
+/// As JSON, an object with `time` (in UTC; an invalid time as returned), `level`, `source`,
 /// `message`, and the fields of its [`kind`](Self::kind).
 ///
 /// ```json
@@ -23,7 +23,7 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
-    /// Parsed time, cached because following compares the times of events often.
+    /// Parsed time, cached because streams of events compare times often.
     time: Option<Timestamp>,
     level: EventLevel,
     source: EventSource,

@@ -20,20 +20,20 @@ use crate::{
 impl Events {
     /// Returns a stream of the existing and all new events, until the job has ended.
     ///
-    /// The stream ends with the first poll after the end of the job that reads all events. If the
-    /// event of the end is not among them, it continues until this event appears, or until no new
-    /// event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
-    /// [`level`](Self::level), or in another language than English, each poll after the end takes
-    /// one more call, which searches for that event. The billing event is not waited for.
+    /// The stream ends with the first poll after the end of the job that reads all events. If these
+    /// events lack the event of the end, the stream continues until that event appears, or until no
+    /// new event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
+    /// [`level`](Self::level), or in a language other than English, each poll after the end makes
+    /// one more call, to search for that event. The billing event is not waited for.
     ///
     /// Each poll requests a time window that begins [`lateness`](Self::lateness) before the newest
-    /// event, and the polls after the end all events. Known events are removed by counting them.
-    /// Late events are returned when they appear. [`resume`](Self::resume) and
+    /// event. The polls after the end of the job request all events. Known events are removed by
+    /// counting them. Late events are returned when they appear. [`resume`](Self::resume) and
     /// [`newest_first`](Self::newest_first) have no effect.
     ///
-    /// A restart of the job continues the stream. Transient errors do not end it, unless the
-    /// requests for events or for the details of the job fail for 15 minutes, or a last poll
-    /// returns too few events for that time. Throttling only slows it.
+    /// The stream continues after a restart of the job. Transient errors do not end the stream,
+    /// unless the requests for events or for the details of the job fail for 15 minutes, or a last
+    /// poll returns too few events for that time. Throttling only slows the stream.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {
@@ -52,7 +52,7 @@ pub(crate) struct EventFollower {
     pub(crate) polls: SourcePolls,
     rest: Option<Events>,
     pages: Option<PageStream<Page<Event>>>,
-    /// After an error of the list, only a complete poll counts as progress.
+    /// `true` after an error that restarted the list. Only a complete poll then counts as progress.
     list_restarted: bool,
 }
 
@@ -107,7 +107,7 @@ impl EventFollower {
         }
     }
 
-    /// Reads the newest events of all kinds in English, if the list may hide the event of the end.
+    /// Reads the newest events of all kinds in English, if the list may lack the event of the end.
     async fn read_hidden_end(&mut self, end_watch: &EndWatch) -> Result<(), Error> {
         if let Some(job) = &end_watch.job
             && job.is_final()
@@ -127,7 +127,7 @@ impl EventFollower {
         let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now.into(), rest.query.range);
-        // A time window may miss some events.
+        // A list of a time window may lack events, so an early end is allowed.
         if !may_be_last {
             rest.query.range = window;
             rest = rest.allow_early_end();
@@ -169,7 +169,7 @@ pub(super) struct FinalEvents {
 impl FinalEvents {
     pub(super) fn record(&mut self, events: &[Event]) {
         for event in events {
-            // Messages about tasks and objects of the cluster begin with a bracket.
+            // Messages about tasks and cluster objects begin with a bracket.
             if event.message().starts_with('[') {
                 continue;
             }

@@ -147,7 +147,7 @@ pub enum EventKind {
         /// Files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages could not be installed. Only the emulator has such a message.
+    /// Python packages could not be installed. Only the emulator reports this event.
     DependenciesFailed {
         /// Task, such as `worker-0`.
         task: String,
@@ -188,23 +188,23 @@ pub enum EventKind {
         /// Name of the output.
         parameter: String,
     },
-    /// The cluster reported an event that concerns one of its objects.
+    /// The cluster reported an event about an object of the cluster.
     Cluster {
         /// Kind of the object, such as `Pod` or `Job`.
         object: String,
         /// Name of the object in the cluster.
         name: String,
-        /// Reason of the event, a single word such as `Pulled`.
+        /// Reason of the event, such as `Pulled`.
         reason: String,
         /// Message of the event.
         text: String,
     },
-    /// An event of an unknown kind.
+    /// The kind of the event is unknown.
     Other,
 }
 
 impl EventKind {
-    /// Returns the task of the event, such as `worker-0`.
+    /// Returns the task of the event, such as `worker-0`; `None` if the event concerns no task.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
         match self {
@@ -228,7 +228,7 @@ impl EventKind {
         }
     }
 
-    /// Returns `true` if only the billing event follows this event, unless the job is restarted.
+    /// Returns `true` if only the billing event can follow this event, unless the job is restarted.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

@@ -1,7 +1,7 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! Events are sentences, which [`Event::kind`] parses. They have no ids and appear with a delay, so
-//! [`Events::follow`] polls overlapping time windows, and returns each event once.
+//! Events are sentences, which [`Event::kind`] parses. Events have no ids and appear with a delay,
+//! so [`Events::follow`] polls overlapping time windows, and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -22,8 +22,8 @@
 //!
 //! A stream that ends without an error has returned all events of the last poll.
 
-// `follow` polls time windows, `dedup` removes the events of earlier ones, and `parse` determines
-// the `kind` of an event from its message.
+// `follow` polls time windows, `dedup` removes the events of earlier windows, and `parse`
+// determines the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
@@ -60,7 +60,7 @@ const MAX_PATTERN: usize = 256;
 /// is 1 to 100 events, by default 100.
 pub type Events = List<Event, EventQuery>;
 
-/// Conditions of an event list, and settings for following it, set by the methods of [`Events`].
+/// Conditions of a list of events, and settings for following it, set by the methods of [`Events`].
 #[derive(Clone, Debug)]
 pub struct EventQuery {
     job: JobHandle,
@@ -76,7 +76,7 @@ pub struct EventQuery {
 }
 
 impl JobHandle {
-    /// Returns the list of events of the job. Sources disagree about the unit of its offsets
+    /// Returns the list of events of the job. Sources disagree about the unit of the offsets
     /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores the unit.
     pub fn events(&self) -> Events {
         List::new(Box::new(EventQuery {
@@ -95,31 +95,31 @@ impl JobHandle {
 }
 
 impl Events {
-    /// Lists only events of this level.
+    /// Limits the list to events of this level.
     pub fn level(mut self, level: EventLevel) -> Self {
         self.query.level = Some(level);
         self
     }
 
-    /// Lists only events of this source.
+    /// Limits the list to events of this source.
     pub fn source(mut self, source: EventSource) -> Self {
         self.query.source = Some(source);
         self
     }
 
-    /// Lists only events whose message contains this string of up to 256 characters.
+    /// Limits the list to events whose message contains this string of up to 256 characters.
     pub fn pattern(mut self, text: impl Into<String>) -> Self {
         self.query.pattern = Some(text.into());
         self
     }
 
-    /// Lists only events between two times, inclusive. The service compares whole seconds.
+    /// Limits the list to events between two times, inclusive, compared in whole seconds.
     pub fn between(mut self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Self {
         self.query.range = Some((start.into(), end.into()));
         self
     }
 
-    /// Sorts newest first. [`follow`](Self::follow) ignores the order.
+    /// Sorts the events from newest to oldest. [`follow`](Self::follow) ignores the order.
     pub fn newest_first(mut self) -> Self {
         self.query.order = SortOrder::Desc;
         self
@@ -130,21 +130,21 @@ impl Events {
         self
     }
 
-    /// Sets the pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. Default: 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.query.interval = interval;
         self
     }
 
     /// Sets the maximum delay with which an event may appear after its own time. While the job
-    /// runs, [`follow`](Self::follow) only finds events within this delay. Default 2 minutes.
+    /// runs, [`follow`](Self::follow) only finds events within this delay. Default: 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.query.lateness = lateness;
         self
     }
 
     /// Sets the quiet time: the maximum time without new events for which [`follow`](Self::follow)
-    /// waits for the event of the end, after the end of the job. Default 30 seconds.
+    /// waits for the event of the end, after the end of the job. Default: 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self
@@ -152,7 +152,7 @@ impl Events {
 }
 
 impl EventQuery {
-    /// Returns `true` if the list may lack the event of the end, or has it in another language.
+    /// Returns `true` if the list may lack the event of the end, or return it in another language.
     fn may_hide_end(&self) -> bool {
         let language = self.job.client().transport().language;
         self.level.is_some()

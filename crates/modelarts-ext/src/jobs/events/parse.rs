@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::jobs::events::kind::EventKind;
 
 impl EventKind {
-    /// Parses the message of an event.
+    /// Parses the message of an event. Returns [`Other`](Self::Other) for an unknown message.
     #[must_use]
     pub fn parse(message: &str) -> Self {
         parse(message).unwrap_or(Self::Other)
@@ -21,7 +21,7 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// Prefix: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
+/// Prefix such as `[worker-0] [Duration: 3]`, `[worker-0][time used: 0.296s]` or `[Pod: name]`.
 #[derive(Default)]
 struct Prefix<'a> {
     task: Option<&'a str>,
@@ -54,7 +54,7 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Parses `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `0:01:05`, `1 day, 0:01:05`.
+/// Parses a duration such as `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `1 day, 0:01:05`.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;
@@ -150,7 +150,7 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(EventKind::AutoStopped { limit })
 }
 
-/// In one sentence, the user guide writes "input" but means an output.
+/// Parses a message without values. The user guide once writes "input" for an output.
 fn task_sentence(task: &str, took: Option<Duration>, text: &str) -> Option<EventKind> {
     let task = task.to_owned();
     let (parameter, exit_code) = (None, None);
@@ -237,7 +237,7 @@ fn cause(text: &str) -> String {
     cause.to_owned()
 }
 
-/// Parses `<start> (parameter: x) <rest>`, also with `parameter name`.
+/// Parses `<start> (parameter: x) <rest>` or `<start> (parameter name: x) <rest>`.
 fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     let inside = strip_start(text, start)?.strip_prefix('(')?;
     let value =

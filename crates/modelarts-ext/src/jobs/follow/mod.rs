@@ -56,7 +56,7 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Bounds the memory. A round exceeds it by one page at most.
+/// Maximum number of events in memory. A round exceeds the maximum by at most one page.
 const MAX_EVENTS: usize = 10_000;
 
 /// Settings of a stream of the phases, events and log lines of a job.
@@ -86,8 +86,8 @@ pub struct Updates {
 }
 
 impl JobHandle {
-    /// Follows phases, events and log lines in one stream, every 5 seconds. A test on the emulator
-    /// sets a shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
+    /// Follows phases, events and log lines in one stream, every 5 seconds. Tests on the emulator
+    /// can set a shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
     #[must_use]
     pub fn follow(&self) -> PageStream<JobUpdate> {
         self.updates().follow()
@@ -108,21 +108,21 @@ impl JobHandle {
 }
 
 impl Updates {
-    /// Sets the pause between two polls. Default 5 seconds.
+    /// Sets the pause between two polls. Default: 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
     /// Sets the maximum delay of events, like
-    /// [`Events::lateness`](crate::jobs::events::Events::lateness). Default 2 minutes.
+    /// [`Events::lateness`](crate::jobs::events::Events::lateness). Default: 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
-    /// Sets the quiet time: the longest time without new items for which the stream waits for
-    /// missing items, after the end of the job. Default 30 seconds.
+    /// Sets the quiet time: the maximum time without new items for which the stream waits for
+    /// missing items, after the end of the job. Default: 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
@@ -134,13 +134,13 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can again. Default: only logged.
+    /// Adds an item when the job cannot be read, and when it can be read again. Default: log only.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
         self
     }
 
-    /// Begins the logs that exist with their last lines, like
+    /// Begins each existing log with its last lines, at most this number, like
     /// [`Logs::tail_lines`](crate::jobs::logs::Logs::tail_lines).
     pub fn tail_lines(mut self, lines: usize) -> Self {
         self.tail = Some(lines);
@@ -150,11 +150,11 @@ impl Updates {
     /// Returns a stream of the existing and all new items, until the job has ended.
     ///
     /// The stream ends with the first poll after the end of the job that reads all events and logs.
-    /// It continues for up to the [`quiet`](Self::quiet) time if the event of the end or the log of
-    /// a task is missing, and if the job is restarted. The billing event is not waited for.
+    /// A missing event of the end, or a missing log, extends the stream by up to the
+    /// [`quiet`](Self::quiet) time. A restart continues it. The billing event is not waited for.
     ///
     /// Transient errors do not end the stream, unless requests for the details, the events or a log
-    /// fail for 15 minutes. Throttling only slows it.
+    /// fail for 15 minutes. Throttling only slows the stream.
     #[must_use]
     pub fn follow(self) -> PageStream<JobUpdate> {
         let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
@@ -176,7 +176,7 @@ struct JobFollower {
 impl Follower for JobFollower {
     type Item = JobUpdate;
 
-    /// Reads events first, so that the lines that precede an event are available with it.
+    /// Reads events first, so that the lines that precede an event are available with the event.
     async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Batch<JobUpdate>, Error> {
         let mut more_events = true;
         while more_events && self.held_events.len() < self.max_events {
@@ -184,7 +184,7 @@ impl Follower for JobFollower {
             self.held_events.extend(new);
             more_events = more;
         }
-        // Late events are returned when they appear, sorted among those of the same poll.
+        // Late events are returned when they appear, sorted among the events of the same poll.
         self.held_events.sort_by_key(Event::time);
         let (lines, more_lines) = self.read_logs(end_watch).await?;
         let mut updates = Vec::new();
@@ -292,7 +292,7 @@ impl JobFollower {
                         lines.push((log.task().to_owned(), items));
                     }
                 }
-                // The log of a task may be missing for other reasons than a deleted job.
+                // The log of a task may be missing for reasons other than a deleted job.
                 Err(error) if error.is_gone() => log.record_absence(),
                 Err(error) => {
                     let failed = log.polls.fail(error, end_watch);

@@ -1,4 +1,4 @@
-//! `JobUpdate`: an item of the stream of a followed job, and the order of the items of one poll.
+//! `JobUpdate`: an item of the stream of a followed job, and the order of the items of a poll.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,8 +21,8 @@ use crate::{
 
 /// Item of the stream of a followed job.
 ///
-/// As JSON, an update is one object with the name of the update and its fields: of the job `id`,
-/// `name` and `phase`; all fields of the [`Event`]; `task` and the field of the [`LogItem`].
+/// As JSON, an update is an object with its name (`update`) and its fields: `id`, `name` and
+/// `phase` of the job; all fields of the [`Event`]; or `task` and the field of the [`LogItem`].
 ///
 /// ```json
 /// {"update": "phase", "id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "first",
@@ -39,24 +39,24 @@ use crate::{
 #[serde(tag = "update", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum JobUpdate {
-    /// The phase changed. Holds the job as read at that time.
+    /// The phase changed. Contains the job as read at that time.
     Phase(#[serde(serialize_with = "summary")] Box<Job>),
     /// An event appeared.
     Event(Event),
     /// A task wrote to its log.
     Log {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
-        /// A line of the log, or a gap in it.
+        /// Line of the log, or gap in the log.
         #[serde(flatten)]
         item: LogItem,
     },
     /// The job was deleted.
     Vanished,
-    /// The details cannot be read at the moment. The stream continues. Only with
+    /// The details of the job cannot be read at the moment. The stream continues. Only with
     /// [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions).
     Interrupted {
-        /// The error, which is tolerated. As JSON it is its text.
+        /// Error that the stream tolerates. As JSON, the message of the error.
         #[serde(serialize_with = "text")]
         error: Error,
     },
@@ -72,7 +72,7 @@ fn summary<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     job.summary().serialize(serializer)
 }
 
-/// Places lines with a time zone by their times, others before the end of their task, or last.
+/// Inserts lines with a time zone by time, and other lines before the end of their task, or last.
 pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
     let ends = task_ends(&events);
     let mut placed = Vec::new();

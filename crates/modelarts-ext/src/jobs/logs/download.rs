@@ -27,8 +27,8 @@ impl Logs {
     /// Writes the whole log, as far as it exists now, to a file. Returns the size of the log.
     ///
     /// The log is read by its link in OBS. If OBS does not have the log or cannot be reached, the
-    /// log is read by a preview, if that contains all of it. A log that cannot be read completely
-    /// is an error.
+    /// log is read by a preview, provided that the preview is the whole log. A log that cannot be
+    /// read completely is an error.
     ///
     /// The log is not held in memory. It is written to a temporary file in the directory of `path`,
     /// which replaces the file at `path` when it is complete. After an error, or if the future is
@@ -75,8 +75,8 @@ impl Logs {
     }
 }
 
-/// Temporary file in the directory of the target. A file that is dropped before it is complete is
-/// removed.
+/// Temporary file in the directory of the target. If the value is dropped before the file is
+/// complete, the file is removed.
 struct PartialFile<'a> {
     file: File,
     path: PathBuf,
@@ -123,7 +123,7 @@ impl<'a> PartialFile<'a> {
         written.map_err(|error| unwritable(self.target, error))
     }
 
-    /// Replaces the target with this file.
+    /// Replaces the target with the temporary file.
     fn complete(mut self) -> Result<(), Error> {
         let renamed = fs::rename(&self.path, self.target);
         renamed.map_err(|error| unwritable(self.target, error))?;

@@ -15,7 +15,7 @@ pub enum LogItem {
     /// - The log grew faster than it was polled, and cannot be read by its link.
     /// - The log was replaced, as by a restart of its task. The lines before the gap belong to the
     ///   earlier log, whose last lines may be missing.
-    /// - The service deleted the log, or does not have it any more.
+    /// - The service deleted the log, or no longer has the log.
     Gap {
         /// Number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,

@@ -16,7 +16,7 @@ impl LineSplitter {
         !self.0.is_empty()
     }
 
-    /// Adds bytes, and returns the lines that they complete.
+    /// Adds bytes, and returns the lines that the bytes complete.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<LogItem> {
         let mut items = Vec::new();
         while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -31,12 +31,12 @@ impl LineSplitter {
         items
     }
 
-    /// Removes and returns the last line, if it is incomplete.
+    /// Removes and returns the last line if the line is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         (!self.0.is_empty()).then(|| self.take())
     }
 
-    /// Appends to the incomplete line, and returns the parts that exceed the maximum length.
+    /// Appends to the incomplete line. Adds parts that reach the maximum length to `items`.
     fn append(&mut self, mut bytes: &[u8], items: &mut Vec<LogItem>) {
         while self.0.len() + bytes.len() > MAX_LINE {
             let (fits, rest) = bytes.split_at(MAX_LINE - self.0.len());

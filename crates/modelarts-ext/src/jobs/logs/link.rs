@@ -1,8 +1,8 @@
 //! Reader of a whole log, by the link to it in OBS.
 //!
 //! The service returns a pre-signed link, which is valid for some minutes. Requests to OBS have no
-//! credentials and no signature of the client. A link is a secret, so messages contain only its
-//! host.
+//! credentials and no signature of the client. A link is a secret, so messages contain only the
+//! host of the link.
 
 use std::{pin::pin, time::SystemTime};
 
@@ -34,7 +34,7 @@ const ERROR_BODY_CAP: usize = 16 << 10;
 /// Headers with the request id: that of OBS, and that of the S3 protocol.
 const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
 
-/// Reader of one log. After a lost connection, it continues with a new link.
+/// Reader of one log. After a lost connection, the reader continues with a new link.
 #[derive(Debug)]
 pub(super) struct LinkReader {
     logs: Logs,
@@ -44,18 +44,18 @@ pub(super) struct LinkReader {
     end: Option<u64>,
     download: Option<Download>,
     has_ended: bool,
-    /// Retries since the last byte was received.
+    /// Number of retries since the last byte was received.
     retries: usize,
-    /// Start of the attempts since the last byte was received.
+    /// Time of the first attempt since the last byte was received.
     started: Option<SystemTime>,
 }
 
-/// A response that is being read.
+/// Response that is being read.
 #[derive(Debug)]
 struct Download {
     response: Response,
     host: Url,
-    /// Number of bytes before the position of the reader, from a server that ignores ranges.
+    /// Number of bytes to skip before the position of the reader, if the server ignores ranges.
     skip: u64,
 }
 
@@ -78,8 +78,8 @@ impl LinkReader {
         self.offset
     }
 
-    /// Returns the next bytes; `None` at the end. After an error, the next call goes on. Errors of
-    /// OBS have no [`Error::operation`], in contrast to errors of the request for the link.
+    /// Returns the next bytes; `None` at the end. After an error, the next call continues. Errors
+    /// of OBS have no [`Error::operation`], in contrast to errors of the request for the link.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             if self.has_ended || self.end.is_some_and(|end| self.offset >= end) {
@@ -138,7 +138,7 @@ impl LinkReader {
         }
     }
 
-    /// Requests a link, and the log from the position on; `None` if the log ends there.
+    /// Requests a link and the log from the position on; `None` if the log ends at the position.
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(without_retry)?;
@@ -150,7 +150,7 @@ impl LinkReader {
         };
         let mut request = Request::new(Method::GET, url);
         let headers = request.headers_mut();
-        // Positions refer to the log, not to a compressed form of it.
+        // Positions refer to the log, not to a compressed form of the log.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if self.offset > 0 || self.end.is_some() {
             let last = self.end.map(|end| (end - 1).to_string());
@@ -221,8 +221,8 @@ impl LinkReader {
 }
 
 impl Logs {
-    /// Requests a link to the log, and returns its address. The scheme is https, unless the service
-    /// and the link are on this machine.
+    /// Requests a link to the log, and returns the URL. The scheme is https, unless the service and
+    /// the link are on this machine.
     async fn link(&self) -> Result<Url, Error> {
         let client = self.job.client();
         let answer = client
@@ -251,7 +251,7 @@ impl Logs {
     }
 }
 
-/// Waits for a part of a response, for no longer than the time limit of a call.
+/// Waits for a part of a response, for at most the time limit of a call.
 async fn in_time<T>(
     transport: &HttpTransport,
     host: &Url,
@@ -292,7 +292,7 @@ async fn refusal(response: &mut Response, host: &Url, mask: &Mask) -> Error {
         Some(mask.text(text).unwrap_or_else(|| text.to_owned()))
     };
     let code = text("Code");
-    // The bucket of the log path exists before its first log.
+    // The bucket of the log path exists before the first log, so a missing bucket is another error.
     if status == StatusCode::NOT_FOUND && code.as_deref() != Some("NoSuchBucket") {
         let message = format!("the log is not in OBS yet ({})", place(host));
         return Error::new(ErrorKind::NotReady, message).with_status(status.as_u16());
@@ -324,7 +324,7 @@ fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     Some((start, length.parse().ok()))
 }
 
-/// Returns the address of the server for messages, without a trailing slash.
+/// Returns the URL of the server for messages, without a trailing slash.
 fn place(host: &Url) -> &str {
     host.as_str().trim_end_matches('/')
 }
@@ -344,7 +344,7 @@ fn replaced() -> AttemptError {
     )
 }
 
-/// Returns the failure of an attempt that is not repeated.
+/// Returns the error of an attempt that must not be retried.
 fn without_retry(error: Error) -> AttemptError {
     AttemptError { result: AttemptResult::NotSent, error, permanent: true }
 }

@@ -1,11 +1,11 @@
 //! Log of a task: its newest part, a stream of its lines, the whole log as a file, and the numbers
-//! in it.
+//! in the log.
 //!
-//! The service returns the newest 5 MB of a log, the preview, and a link to the whole log in OBS.
-//! [`Logs::follow`] polls the preview, and returns the new lines of each poll, until the job has
-//! ended. Lines that are missing between two polls are read by the link. If that fails, the stream
-//! contains a [gap](LogItem::Gap). The gap has a number of bytes if the service returns the length
-//! of the log.
+//! The service returns the newest 5 MB of a log, called the preview, and a link to the whole log in
+//! OBS. [`Logs::follow`] polls the preview, and returns the new lines of each poll, until the job
+//! has ended. Lines that are missing between two polls are read by the link. If the link fails, the
+//! stream contains a [gap](LogItem::Gap). The gap has a number of bytes if the service returns the
+//! length of the log.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -36,7 +36,7 @@
 // `preview` reads the newest part of a log, and `tail` its last lines; `link` reads a log from OBS,
 // from any position on. `follow` polls the preview, and fills its gaps by the link. `whole` reads a
 // whole log; `download` writes it to a file, and `values` finds numbers in it. `line_splitter`
-// makes lines of bytes, and `timestamp` parses the times at their beginnings.
+// splits bytes into lines, and `timestamp` parses the times at the beginning of lines.
 
 mod download;
 pub(crate) mod follow;
@@ -85,21 +85,21 @@ impl JobHandle {
 }
 
 impl Logs {
-    /// Begins [`follow`](Self::follow) with the last of the existing lines, at most this number and
-    /// at most 5 MB, instead of the first.
+    /// Begins [`follow`](Self::follow) with the last existing lines, at most this number and at
+    /// most 5 MB, instead of the first line.
     pub fn tail_lines(mut self, lines: usize) -> Self {
         self.tail = Some(lines);
         self
     }
 
-    /// Sets the pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. Default: 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Sets the quiet time: the time for which [`follow`](Self::follow) waits for a log that does
-    /// not exist, after the end of its job. Default 15 seconds.
+    /// Sets the quiet time: the maximum time for which [`follow`](Self::follow) waits for a log
+    /// that does not exist, after the end of the job. Default: 15 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

@@ -4,15 +4,15 @@ use modelarts_api::types::LogPreview;
 
 use crate::{error::Error, jobs::logs::Logs};
 
-/// Size from which a preview may lack the beginning of its log, if the response states no valid
-/// sizes, in bytes. The service shortens previews to 5 MB.
+/// Size in bytes from which a preview may lack the beginning of the log, if the response states no
+/// valid sizes. The service shortens previews to 5 MB.
 const SHORT_PREVIEW: u64 = 4_000_000;
 
 /// Newest part of a log, from [`Logs::end`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LogEnd {
-    /// Text of the log, at most 5 MB. Its first line may lack its beginning, unless the text is the
+    /// Text of the log, at most 5 MB. The first line may lack its beginning, unless the text is the
     /// whole log.
     pub text: String,
     /// `true` if the text is the whole log.
@@ -20,10 +20,10 @@ pub struct LogEnd {
 }
 
 impl Logs {
-    /// Reads the newest part of the log, and determines if it is the whole log.
+    /// Reads the newest part of the log, and determines if that part is the whole log.
     ///
     /// # Errors
-    /// Same as [`preview`](Self::preview).
+    /// Returns the errors of [`preview`](Self::preview).
     pub async fn end(&self) -> Result<LogEnd, Error> {
         let preview = self.preview().await?;
         let full = preview.full_size.and_then(|size| u64::try_from(size).ok());
@@ -60,8 +60,8 @@ pub(super) fn content(preview: &LogPreview) -> &str {
     content.unwrap_or_default()
 }
 
-/// Returns the position in the log at which a preview begins, by the sizes in the response if they
-/// are plausible (SOURCES D-79). Without them, a preview that is not long is the whole log.
+/// Returns the position in the log at which a preview begins, from the sizes in the response if
+/// these are plausible (SOURCES D-79). Without plausible sizes, a short preview is the whole log.
 pub(super) fn first_position(preview: &LogPreview) -> Option<u64> {
     let length = content(preview).len() as u64;
     let size = |size: Option<i64>| u64::try_from(size?).ok();

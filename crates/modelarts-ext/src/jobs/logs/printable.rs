@@ -12,7 +12,7 @@ pub(crate) fn printable(line: &str) -> String {
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
         match letter {
-            // A sequence is ESC, `[`, parameters, and a final letter.
+            // An escape sequence consists of ESC, `[`, parameters, and a final character.
             '\u{1b}' if letters.as_str().starts_with('[') => {
                 letters.next();
                 letters.find(|letter| ('@'..='~').contains(letter));

@@ -15,7 +15,7 @@ pub(crate) const LAST_LINES: usize = 10;
 /// Last lines of a log, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LogTail {
-    /// Number of the first of these lines in the log, from 1 on; `None` if the preview did not
+    /// Number of the first of the lines in the log, starting at 1; `None` if the preview did not
     /// contain the whole log.
     pub(crate) first: Option<u64>,
     /// Lines without control characters, each in its last state.
@@ -23,7 +23,7 @@ pub(crate) struct LogTail {
 }
 
 impl Logs {
-    /// Reads the lines in the last `max` bytes of the log, of a preview of at most 5 MB.
+    /// Reads the lines in the last `max` bytes of the log, from a preview of at most 5 MB.
     pub(crate) async fn tail(&self, max: usize) -> Result<LogTail, Error> {
         let LogEnd { text, is_whole } = self.end().await?;
         let mut start = text.ceil_char_boundary(text.len().saturating_sub(max));
@@ -39,7 +39,7 @@ impl Logs {
         })
     }
 
-    /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
+    /// Returns the last lines of the log, oldest first, each cut to the last `max_line` characters.
     /// For a line that carriage returns overwrite, the last state is returned.
     pub(crate) async fn last_lines(
         &self,

@@ -19,10 +19,10 @@ enum LineTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogTime {
-    /// The time. That of a line without a time zone is taken as UTC. Such times can be compared
-    /// with each other, but not with the times of events.
+    /// Time of the line, as UTC if the line has no time zone. Times without a time zone can be
+    /// compared with each other, but not with the times of events.
     pub time: crate::timestamp::Timestamp,
-    /// `true` if the line has a time zone.
+    /// `true` if the time has a time zone.
     pub has_zone: bool,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
-        // Local times are only compared with each other, so any common zone suffices.
+        // Local times are only compared with each other, so any common time zone suffices.
         LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);
@@ -83,7 +83,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     LineTimes { times: times.collect(), have_zone: zoned }
 }
 
-/// Returns the time at the beginning of a line, if it has a time zone.
+/// Returns the time at the beginning of a line, if the time has a time zone.
 pub(crate) fn zoned_time(line: &str) -> Option<SystemTime> {
     match line_time(line)? {
         LineTime::Zoned(time) => Some(time.into()),

@@ -1,4 +1,4 @@
-//! Numbers that a script prints, such as its loss or accuracy.
+//! Numbers that a script prints, such as loss or accuracy.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use regress::{Match, Regex};
@@ -15,12 +15,12 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LogValue {
-    /// Parsed number. It can be infinite or NaN, if the script printed `inf` or `nan`; JSON
-    /// contains `null` for both.
+    /// Parsed number, which is infinite or NaN if the script printed `inf` or `nan`. JSON contains
+    /// `null` for infinite numbers and NaN.
     pub value: f64,
     /// Line that contains the number, without its line break.
     pub line: String,
-    /// Time at the beginning of the line, if it has a time zone, such as
+    /// Time at the beginning of the line, if the time has a time zone, such as
     /// `2026-01-15T16:30:07.123+08:00`.
     pub time: Option<Timestamp>,
 }
@@ -36,14 +36,14 @@ pub struct LogValues {
 impl Logs {
     /// Returns the numbers that a script prints: one for each line that `regex` matches.
     ///
-    /// The number is the text of the group `value`, written `(?<value>…)`. Without this group, it
-    /// is the text of the first group that matched, as for the metrics of a hyper-parameter search;
-    /// without groups, it is the whole match. The text is parsed as [`f64`], such as `0.25`,
-    /// `-1e-5`, `nan`. A match whose text is not a number is skipped. A progress bar, which returns
-    /// to the beginning of its line (`\r`), counts as several lines. Only the first match in each
-    /// line counts.
+    /// The number is the text of the group `value`, written `(?<value>…)`. Without this group, the
+    /// number is the text of the first group that matched, as for the metrics of a hyper-parameter
+    /// search; without groups, the number is the whole match. The text is parsed as [`f64`], such
+    /// as `0.25`, `-1e-5`, `nan`. A match whose text is not a number is skipped. A progress bar,
+    /// which returns to the beginning of its line (`\r`), counts as several lines. Only the first
+    /// match of a line counts.
     ///
-    /// The expression has the syntax of ECMAScript. It is case-sensitive, and matches anywhere in a
+    /// The expression has the syntax of ECMAScript, is case-sensitive, and matches anywhere in a
     /// line. It can backtrack, so nested repetitions, such as `(\d+)*`, are slow in long lines.
     ///
     /// ```
@@ -108,13 +108,13 @@ impl LogValues {
     /// Returns all numbers that the log has now, in the order of their lines.
     ///
     /// # Errors
-    /// Same as the [stream](Self::stream).
+    /// Returns the errors of the [stream](Self::stream).
     pub async fn collect(self) -> Result<Vec<LogValue>, Error> {
         self.stream().try_collect().await
     }
 
     /// Returns a stream of the existing and all new numbers until the job has ended, like
-    /// [`Logs::follow`]. Numbers in lines that are missing ([`LogItem::Gap`]) are missing, too.
+    /// [`Logs::follow`]. Numbers in missing lines ([`LogItem::Gap`]) are not returned.
     #[must_use]
     pub fn follow(self) -> PageStream<LogValue> {
         values(self.logs.follow(), self.regex)

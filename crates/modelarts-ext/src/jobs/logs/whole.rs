@@ -39,7 +39,7 @@ impl Logs {
     }
 }
 
-/// Reader of a whole log, by its link, or by a preview if OBS does not return it.
+/// Reader of a whole log, by its link, or by a preview if OBS does not return the log.
 #[derive(Debug)]
 pub(super) struct WholeLog {
     logs: Logs,
@@ -52,7 +52,7 @@ impl WholeLog {
         Self { link: Some(LinkReader::new(&logs, 0, None)), logs }
     }
 
-    /// Returns the next bytes; `None` at the end.
+    /// Returns the next bytes of the log; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let Some(link) = &mut self.link else {
             return Ok(None);
@@ -66,7 +66,7 @@ impl WholeLog {
         }
     }
 
-    /// Reads the log by preview. Returns the error of the link if that does not contain all of it.
+    /// Reads the log by a preview. Returns the error of the link unless the preview is complete.
     async fn read_preview(&self, cause: Error) -> Result<Option<Bytes>, Error> {
         match self.logs.end().await {
             Ok(end) if end.is_whole => Ok((!end.text.is_empty()).then(|| end.text.into())),
@@ -79,7 +79,7 @@ impl WholeLog {
     }
 }
 
-/// Returns `true` if the service may have a log although its link failed with this error.
+/// Returns `true` if the service may have the log although the link failed with this error.
 fn may_exist_elsewhere(error: &Error) -> bool {
     let is_of_obs = error.operation().is_none();
     is_of_obs

@@ -1,4 +1,4 @@
-//! Loop of rounds of polls, until a job has ended and its sources were read to their ends.
+//! Loop of rounds of polls, until a job has ended and all its sources were read completely.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) type Batch<T> = (Vec<T>, bool);
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
-    /// `true` to poll the details before each part, because a part may be a whole log.
+    /// `true` if the details are polled before each part, because a part may be a whole log.
     const POLLS_PER_PART: bool = true;
 
     fn read(
@@ -32,7 +32,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
 
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
-    /// Returns `true` if items are missing that the end of this job implies.
+    /// Returns `true` if items are missing that must exist after the end of the job.
     fn lacks_items(&self, job: &Job) -> bool;
 
     fn connection_items(&mut self, _end_watch: &EndWatch) -> Vec<Self::Item> {
@@ -43,7 +43,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Ends when each source was read after the end, or all were quiet for the given time.
+    /// Returns the items until [`EndWatch`] finds the end. Missing items are awaited up to `quiet`.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,
@@ -68,7 +68,7 @@ struct FollowState<F> {
     follower: F,
     poller: Poller,
     end_watch: EndWatch,
-    /// `true` if the details of the job are read next, and otherwise a part of the sources.
+    /// `true` if the details are read next, `false` if a part of the sources is read next.
     details_are_next: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `Poller`: rounds of requests, the pauses between them, and the errors that they tolerate.
+//! `Poller`: rounds of requests, the pauses between rounds, and the errors that are tolerated.
 
 use std::{
     sync::Arc,
@@ -11,10 +11,10 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
+/// Maximum pause between polls: one day. Longer pauses could overflow in a multiplication.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
 const GROWTH: f64 = 1.3;
-/// Jitter of a pause, so that waits that began together do not poll simultaneously.
+/// Maximum jitter, as a fraction of a pause, so that simultaneous waits poll at different times.
 const JITTER: f64 = 0.1;
 
 /// Pauses between rounds: short after a change, growing while nothing changes.
@@ -62,7 +62,7 @@ enum Step {
 }
 
 pub(crate) struct Poller {
-    /// The end of the last round, and the pause after it.
+    /// Time at which the last round ended, and the pause after that round.
     pause: Option<(SystemTime, Duration)>,
     interval: PollInterval,
     pub(crate) deadline: Arc<Deadline>,
@@ -96,8 +96,8 @@ impl Poller {
         })
     }
 
-    /// Pauses if a round has ended, and runs the requests of the next one. Returns `None` if the
-    /// time limit passes.
+    /// Waits for the pause after the last round, and runs the requests of the next round. Returns
+    /// `None` if the time limit is reached.
     pub(crate) async fn round<T>(&mut self, requests: impl Future<Output = T>) -> Option<T> {
         loop {
             match self.step(self.deadline.clock().now(), self.deadline.left()) {
@@ -131,13 +131,13 @@ impl Poller {
     }
 }
 
-/// Time after which a watch ends with the error, if all requests in this time failed.
+/// Time after which polling ends with the error, if all requests in this time failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Longest pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
+/// Maximum pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
-/// Counter of tolerated errors. An error that persists is returned; throttling does not count.
+/// Counter of tolerated errors. Errors that persist are not tolerated; throttling does not count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
@@ -154,7 +154,7 @@ impl ErrorTolerance {
         std::mem::take(&mut self.retry_after)
     }
 
-    /// Returns an error that is not transient, or that persists for too long.
+    /// Returns an error that is not transient or persists for too long. Counts any other error.
     pub(crate) fn tolerate(&mut self, error: Error, now: SystemTime) -> Result<(), Error> {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode
@@ -276,7 +276,7 @@ mod tolerance_tests {
             (vec![(0, Some(status(404).with_code(Some("x".into()))))], None),
             (vec![(0, Some(status(503))), (minutes(15), Some(status(503)))], Some(2)),
             (vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))], None),
-            // A success and throttling begin the tolerated time anew.
+            // A success and throttling restart the tolerated time.
             (
                 vec![(0, Some(status(503))), (minutes(9), None), (minutes(16), Some(decode()))],
                 Some(2),
@@ -289,7 +289,7 @@ mod tolerance_tests {
                 ],
                 Some(3),
             ),
-            // A clock that is set back does not extend it.
+            // A clock that is set back does not extend the tolerated time.
             (
                 vec![
                     (minutes(60), Some(status(503))),

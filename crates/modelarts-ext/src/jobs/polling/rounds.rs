@@ -1,4 +1,4 @@
-//! End of a followed job: each source was read completely after it, and none lacks items.
+//! End of a followed job: each source was read completely after the end, and none lacks items.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum PollState {
-    /// The poll began before the end of the job, so another one must follow.
+    /// The poll began before the end of the job, so another poll must follow.
     #[default]
     BeforeEnd,
     /// The poll began at this time, after the end of the job, and is not complete.
@@ -22,7 +22,7 @@ enum PollState {
     Complete(SystemTime),
 }
 
-/// Polls of one source, which is read to its end only by a complete poll after the end.
+/// Polls of one source, which is read completely only by a complete poll after the end of the job.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
@@ -53,7 +53,7 @@ impl SourcePolls {
         }
     }
 
-    /// Records that the poll failed. Returns the error if it is not tolerated.
+    /// Records that the poll failed. Returns the error if the error is not tolerated.
     pub(crate) fn fail(&mut self, error: Error, end_watch: &EndWatch) -> Result<(), Error> {
         self.tolerance.tolerate(error, end_watch.clock().now())
     }
@@ -91,7 +91,7 @@ pub(crate) struct EndStatus {
 }
 
 impl EndStatus {
-    /// A source that lacks items is waited for until all have been quiet for `quiet_period`.
+    /// If items are missing, the end is reached when all sources were quiet for `quiet_period`.
     fn new(
         quiet_times: impl IntoIterator<Item = Option<Duration>>,
         quiet_period: Duration,
@@ -105,8 +105,8 @@ impl EndStatus {
     }
 }
 
-/// The job is over when each source was read completely after the end, and none lacks items. The
-/// service reports late, so missing items are waited for.
+/// Watch for the end of a followed job: each source was read completely after the end of the job,
+/// and none lacks items. Missing items are waited for, because the service reports late.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     pub(crate) handle: JobHandle,
@@ -139,7 +139,7 @@ impl EndWatch {
         self.job.as_ref().is_some_and(Job::is_final)
     }
 
-    /// Polled first, so that a round that finds the end also reads everything before it.
+    /// Reads the details first, so that a round that finds the end also reads all items before it.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         self.interruption = None;
@@ -165,7 +165,7 @@ impl EndWatch {
         pauses.max().unwrap_or_default()
     }
 
-    /// `lacks_items` is `true` if a source lacks items that the end of the job implies.
+    /// Ends a round. `lacks_items` is `true` if items are missing that the end of the job implies.
     pub(super) fn end_round(
         &mut self,
         others: Vec<&mut SourcePolls>,

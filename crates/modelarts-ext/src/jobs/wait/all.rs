@@ -21,7 +21,7 @@ use crate::{
     pagination::page::{PageStream, error_stream},
 };
 
-/// Wait for the ends of several jobs; [`stream`](Self::stream) returns each result at once.
+/// Wait for the ends of several jobs; [`stream`](Self::stream) returns each result as it is known.
 ///
 /// A round searches each workspace: up to 10 jobs by their ids, more by phase and time of creation.
 /// Only jobs that no search returns are read one by one, up to the [budget](Self::budget). A job
@@ -29,19 +29,19 @@ use crate::{
 ///
 /// # Details of the end
 ///
-/// For a job that did not complete, the last events and log lines ([`Waited::last_events`]) take
-/// two calls when its result is taken; those of up to 15 jobs are read ahead. The
-/// [budget](Self::budget) limits the number of these jobs in a round; others, and all after the
-/// [time limit](Self::timeout) or a failed read, have no details. Only stopped jobs, whose cause
-/// takes a call, wait for the next round.
+/// For a job that did not complete, two calls read the last events and log lines
+/// ([`Waited::last_events`]) when its result is taken; those of up to 15 more jobs are read ahead.
+/// The [budget](Self::budget) limits the number of jobs whose details are read in a round. Other
+/// jobs, and all jobs after the [time limit](Self::timeout) or a failed read, have no details. Only
+/// stopped jobs wait for the next round, because their cause takes a call.
 ///
 /// # Rate and delay
 ///
-/// All requests, including retries, share one [rate limit](Self::rate_limit), by default one a
+/// All requests, including retries, share one [rate limit](Self::rate_limit), by default one per
 /// second. A wait for up to 10 jobs may make 40 requests at once. Up to 16 requests are in flight.
 ///
 /// For more jobs, an end is returned after the pause and the requests of two rounds: one second for
-/// every 50 unfinished jobs, up to 10 if no search returns them.
+/// every 50 unfinished jobs, and up to 10 seconds if no search returns the jobs.
 ///
 /// | jobs | an end is returned after |
 /// |---|---|
@@ -60,7 +60,7 @@ pub struct WaitAll {
 }
 
 impl TrainingJobs {
-    /// Waits for the ends of several jobs, with few calls for all of them.
+    /// Returns a wait for the ends of several jobs, with few calls for all of them.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -85,8 +85,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id or option. An error that is not transient, or calls that fail for 15 minutes;
-    /// throttling only slows the wait. [`Error::ended`] returns the results before the error.
+    /// Returns an error for an invalid id or option, a non-transient error, or calls that fail for
+    /// 15 minutes; throttling only slows the wait. [`Error::ended`] has the earlier results.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -104,33 +104,33 @@ impl WaitAll {
         self
     }
 
-    /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`. Default
-    /// 5 to 60 seconds; both are limited to a day.
+    /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`.
+    /// Default: 5 to 60 seconds; both are limited to one day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Ends the wait for a job, with [`Outcome::Reached`](crate::Outcome::Reached), as soon as this
-    /// condition holds for it. If the job ends before, its result is that of its end.
+    /// Ends the wait for a job, with [`Outcome::Reached`](crate::Outcome::Reached), as soon as the
+    /// condition holds for the job. A job that ends earlier has the result of its end.
     pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
         self.options.until = Some(Condition::new(condition));
         self
     }
 
-    /// Sets the rate limit, above 0 requests a second, or [`f64::INFINITY`]. Default 1.
+    /// Sets the rate limit in requests per second, above 0 or [`f64::INFINITY`]. Default: 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Sets the maximum number of jobs that a round reads one by one. Default 10, minimum 1.
+    /// Sets the maximum number of jobs that a round reads one by one. Default: 10, minimum: 1.
     pub fn budget(mut self, jobs: usize) -> Self {
         self.options.budget = jobs.max(1);
         self
     }
 
-    /// Returns a stream of the jobs as they end. A job that was passed twice is returned once.
+    /// Returns a stream of the results as jobs end. A job that was passed twice has one result.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
         let wait = match self.begin() {
@@ -139,7 +139,7 @@ impl WaitAll {
         };
         stream::try_unfold((wait, None), |(mut wait, mut failure)| async move {
             loop {
-                // The results of a round are returned before its error.
+                // The results of a round are returned before the error of the round.
                 if let Some(waited) = wait.next_result().await {
                     return Ok(Some((waited, (wait, failure))));
                 }

@@ -46,7 +46,7 @@ impl JobSet {
         Self { until, ..Self::default() }
     }
 
-    /// Adds a job. Its result is returned once, even if it is added twice.
+    /// Adds a job. The result of the job is returned once, even if the job is added twice.
     pub(super) fn add(&mut self, job: Job) {
         let id = job.id().to_owned();
         let state = JobState::Unfinished;
@@ -75,7 +75,7 @@ impl JobSet {
         !self.ended.is_empty()
     }
 
-    /// Records a job as it was read. Other jobs are ignored. Returns `true` for a job of the wait.
+    /// Records a job that was read. Returns `true` for a job of the wait; other jobs are ignored.
     pub(super) fn record_read(&mut self, job: Job) -> bool {
         let Some(entry) = self.jobs.get_mut(job.id()) else {
             return false;
@@ -98,7 +98,7 @@ impl JobSet {
         }
     }
 
-    /// Turns all jobs but the unfinished ones into results. Returns `true` if there are any.
+    /// Turns all jobs except unfinished jobs into results. Returns `true` if there are results.
     pub(super) fn end_round(&mut self) -> bool {
         let jobs = self.jobs.iter();
         let ended = jobs.filter(|(_, entry)| entry.state != JobState::Unfinished);
@@ -132,7 +132,7 @@ impl JobSet {
         self.results.pop_front()
     }
 
-    /// A stopped job stays until its cause, which is a part of the outcome, may be read.
+    /// Returns an ended job; a stopped job only if its cause, a part of the outcome, may be read.
     pub(super) fn next_ended(&mut self, may_read: bool) -> Option<Job> {
         let is_ready = |job: &Job| may_read || job.phase() != Phase::Terminated;
         self.ended.remove(self.ended.iter().position(is_ready)?)

@@ -25,7 +25,7 @@ use crate::{
     transport::deadline::{Deadline, RateLimit},
 };
 
-/// For each job a search, a read, and two calls for its last events and lines.
+/// Requests for up to 10 jobs: for each job a search, a read, and two calls for the details.
 const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
 
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(in crate::jobs) struct PollOptions {
     pub(in crate::jobs) interval: PollInterval,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
-    /// Maximum number of jobs that a round reads one by one, and of jobs whose events it reads.
+    /// Maximum number of jobs that a round reads one by one, and of jobs with events that are read.
     pub(in crate::jobs) budget: usize,
     pub(in crate::jobs) until: Option<Condition>,
 }
@@ -70,11 +70,11 @@ struct EndReads {
     in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
 }
 
-/// Result of a job, and `false` if its events could not be read.
+/// Result of a job, and `false` if the events of the job could not be read.
 type EndRead = (Waited, bool);
 
 impl EndReads {
-    /// While stopped jobs of earlier rounds wait for their cause, no other details are read.
+    /// Begins a round. While stopped jobs wait for their cause, no other details are read.
     fn begin(&mut self, budget: usize, has_ended_jobs: bool) {
         self.left = budget;
         self.mode = match has_ended_jobs {
@@ -91,7 +91,7 @@ impl EndReads {
         self.in_flight.len() < room
     }
 
-    /// Returns `true` if the details of a job that ended with this phase are read.
+    /// Returns `true` if the details of a job with this final phase are read. Reduces the budget.
     fn reads_details(&mut self, phase: &Phase) -> bool {
         let may_read = self.left > 0;
         let reads_details = may_read && self.mode != DetailReads::OnlyStopped;
@@ -99,7 +99,7 @@ impl EndReads {
         reads_details
     }
 
-    /// If events could not be read, those of other jobs are not read until the next round.
+    /// Records a read. After a failure, the events of other jobs are not read until the next round.
     fn record(&mut self, is_read: bool) {
         self.mode = match (is_read, self.mode) {
             (false, _) | (_, DetailReads::OnlyStopped) => DetailReads::OnlyStopped,
@@ -204,7 +204,7 @@ impl JobsWait {
         waited
     }
 
-    /// Reads all jobs after the pause. At the time limit, unfinished jobs time out.
+    /// Reads all jobs after the pause. At the time limit, unfinished jobs get `Outcome::TimedOut`.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         let has_ended_jobs = self.jobs.has_ended_jobs();
         self.end_reads.begin(self.search.budget, has_ended_jobs);

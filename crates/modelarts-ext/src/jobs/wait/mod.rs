@@ -1,8 +1,8 @@
 //! Wait for the end of one job or of several jobs.
 //!
 //! A [`Wait`] polls the job, and ends with an [`Outcome`], which distinguishes, for example, a job
-//! that a user stopped from one that reached its time limit. If all requests fail for 15 minutes,
-//! it ends with the error; throttling only slows it.
+//! that a user stopped from a job that reached its time limit. If all requests fail for 15 minutes,
+//! the wait ends with the error; throttling only slows the wait.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,14 +23,14 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! Functions that take a future, such as `join_all` and `tokio::spawn`,
-//! take `job.wait().into_future()`.
+//! Functions that take a future, such as `join_all` and `tokio::spawn`, need
+//! `job.wait().into_future()`.
 //!
 //! [`Waited::success`] returns an error unless the job completed or the condition holds. A wait can
 //! also be a [stream](Wait::stream), or end [on a condition](Wait::until).
 //!
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs;
-//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) submits them, too.
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) submits the jobs, too.
 
 mod all;
 mod job_set;
@@ -75,12 +75,12 @@ use crate::{
 pub struct Observation {
     /// Time of the observation.
     pub at: Timestamp,
-    /// The job as last read. It has no details if a [`JobHandle`] was never read.
+    /// Job as it was last read. A job that was never read has no details.
     #[serde(flatten, serialize_with = "phases")]
     pub job: Job,
     /// Number of errors that the wait has tolerated so far.
     pub errors: u32,
-    /// Outcome of the wait, set only in its last observation.
+    /// Outcome of the wait, set only in the last observation.
     #[serde(flatten)]
     pub outcome: Option<Outcome>,
 }
@@ -96,14 +96,14 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     Json { job, secondary_phase }.serialize(serializer)
 }
 
-/// Wait for the end of a job, a [`Waited`]; [`stream`](Self::stream) returns each change.
+/// Wait for the end of a job, which returns a [`Waited`], or each change as a
+/// [`stream`](Self::stream).
 ///
-/// A job that the service restarts by itself has no final phase, so the wait continues. One that a
-/// user restarts after its end needs a new wait.
+/// A job that the service restarts by itself has no final phase, so the wait continues. A job that
+/// a user restarts after its end needs a new wait.
 ///
-/// [`Waited::job`] is the job as last read. [`Waited`] also has its last events and log lines.
-///
-/// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
+/// [`Waited::job`] is the job as last read. If the job did not complete, the wait also reads the
+/// last events and log lines of the job for [`Waited`].
 ///
 /// Transient errors are tolerated for up to 15 minutes, throttling until the [time
 /// limit](Self::timeout). A job that was never read may fail with [`Error::is_not_found`].
@@ -117,7 +117,7 @@ pub struct Wait {
 }
 
 impl JobHandle {
-    /// Waits until the job ends.
+    /// Returns a wait for the end of the job.
     pub fn wait(&self) -> Wait {
         Wait {
             job: self.clone(),
@@ -136,13 +136,13 @@ impl Wait {
     }
 
     /// Sets the pause between two polls: `shortest` after a change of phase, growing up to
-    /// `longest`. Default 1 to 30 seconds; both are limited to a day.
+    /// `longest`. Default: 1 to 30 seconds; both are limited to one day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Ends the wait, with [`Outcome::Reached`], as soon as this condition holds.
+    /// Ends the wait, with [`Outcome::Reached`], as soon as the condition holds.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -160,7 +160,7 @@ impl Wait {
         self
     }
 
-    /// Returns the state of the job, each change of its phase, and the end as a stream.
+    /// Returns a stream of the current state of the job, each change of the phase, and the end.
     #[must_use]
     pub fn stream(self) -> PageStream<Observation> {
         stream::try_unfold(Some(WaitState::new(self)), |state| async move {

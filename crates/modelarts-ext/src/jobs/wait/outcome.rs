@@ -1,4 +1,4 @@
-//! `Outcome`: the end of a job, or of the wait for it.
+//! `Outcome`: the end of a job, or of the wait for a job.
 
 use std::{cmp::Reverse, fmt, time::Duration};
 
@@ -23,8 +23,8 @@ const LAST_EVENTS: usize = 5;
 
 /// Result of a wait: an outcome of the waiter `TrainingJobEnded`, or an end of the wait itself.
 ///
-/// Printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out of memory) in
-/// worker-0`. As JSON, an object with its name and its fields:
+/// The display form is a clause such as `failed with exit code 137 (128 + SIGKILL, often out of
+/// memory) in worker-0`. As JSON, an outcome is an object with its name and its fields:
 ///
 /// ```json
 /// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
@@ -51,7 +51,7 @@ pub enum Outcome {
         #[serde(flatten)]
         by: TerminatedBy,
     },
-    /// The platform failed: it could not create the job, or lost it.
+    /// The platform could not create the job, or lost the job.
     Abnormal {
         /// Detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
@@ -73,7 +73,7 @@ pub enum Outcome {
 pub enum TerminatedBy {
     /// A user stopped the job.
     User,
-    /// The job reached the time limit that is set in it.
+    /// The job reached the time limit in its settings.
     AutoStop {
         /// Time limit of the job. The name of the field in JSON is `limit_seconds`.
         #[serde(rename = "limit_seconds", serialize_with = "seconds")]
@@ -137,12 +137,12 @@ impl fmt::Display for TerminatedBy {
     }
 }
 
-/// Also returns the last events, if they were read because they show who stopped the job.
+/// Returns the outcome of a job, and its last events if these show who stopped the job.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec<Event>) {
     let outcome = match job.phase() {
         Phase::Completed => Outcome::Completed,
         Phase::Failed => {
-            // If the service lists several tasks, one that did not fail is not the cause.
+            // If the service lists several tasks, a task that did not fail is not the cause.
             let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
             let first = statuses
                 .iter()
@@ -166,7 +166,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
     (outcome, Vec::new())
 }
 
-/// Determines from the events who stopped a job. Also returns the last events.
+/// Returns who stopped a job, according to the events, and the last events.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     let mut newest = job.events().newest_first().stream();
     let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
@@ -185,7 +185,7 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     (by, last_events(events, None))
 }
 
-/// Oldest first. Errors and the events of the failed task come before others.
+/// Returns the last events, oldest first. Errors and events of the failed task take precedence.
 pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
     newest.retain(|event| event.kind() != EventKind::Billed);
     let is_minor = |event: &Event| {

@@ -1,8 +1,8 @@
 //! `Round`: the requests with which a wait reads several jobs, mostly searches.
 //!
-//! A search returns up to 50 jobs, and a read one. Up to 10 jobs are searched for by ids, more by
-//! phase. The rest has ended or no longer exists: many are searched for by the final phases, fewer
-//! by ids, and the others are read one by one.
+//! A search returns up to 50 jobs, and a read one job. Up to 10 jobs are searched for by id, more
+//! jobs by phase. Jobs that are not found have ended or no longer exist: more than 50 are searched
+//! for by the final phases, fewer by id, and the remaining jobs are read one by one.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -29,7 +29,7 @@ use crate::{
 pub(super) const PAGE_SIZE: usize = 50;
 const ID_SEARCHES: usize = 5;
 
-/// Jobs of one workspace, because a search covers one workspace.
+/// Jobs of one workspace, because a search covers a single workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) workspace: Option<String>,
@@ -50,7 +50,7 @@ fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
 pub(super) enum Request {
     Ids(Group),
     Unfinished(Group),
-    /// Searches by final phases, until a page has fewer of the jobs than `worth`.
+    /// Search by the final phases, until a page contains fewer than `worth` of the jobs.
     Ended {
         group: Group,
         /// Number of jobs that a request of the next stage returns.
@@ -61,7 +61,7 @@ pub(super) enum Request {
 
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// Jobs as they were read, among them jobs of others.
+    /// Jobs that were read, including jobs that do not belong to the wait.
     Jobs(Vec<Job>),
     NoIdSearch(Group),
     Gone(String),
@@ -76,7 +76,7 @@ pub(super) struct SearchState {
 /// Stage of a round. The requests of a stage are independent of each other.
 enum Stage {
     Workspaces(Vec<Group>),
-    /// Workspaces that were searched by phase are searched by the final phases.
+    /// Search by the final phases in the workspaces that were searched by phase.
     FinalPhases,
     Ids,
     Reads(Vec<String>),
@@ -113,7 +113,7 @@ impl Round {
                         self.by_phase.push(group.clone());
                         Request::Unfinished(group)
                     });
-                    // Groups whose search by ids is refused are added to this stage.
+                    // Groups whose search by ids is rejected are added to this stage.
                     (requests.collect(), Stage::Workspaces(Vec::new()))
                 }
                 Stage::FinalPhases => (self.search_final_phases(search), Stage::Ids),
@@ -158,7 +158,7 @@ impl Round {
         requests.collect()
     }
 
-    /// A round begins after the job that was read last, so that unknown jobs do not block others.
+    /// Searches by id, beginning after the last read job, so that unknown jobs do not block others.
     fn search_ids(&self, jobs: &JobSet, search: &mut SearchState) -> (Vec<Request>, Stage) {
         let mut missing: Vec<String> = ids(jobs.unfinished()).collect();
         missing.retain(|id| !self.found.contains(id));
@@ -206,7 +206,7 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
 
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// The error of a search ends the round at once, because the service may ask for a pause.
+/// Reads all jobs. A failed search ends the round, because the service may request a pause.
 pub(super) async fn read_jobs(
     client: &Client,
     jobs: &mut JobSet,
@@ -253,7 +253,7 @@ impl Request {
                 pages.map_ok(|page| Answer::Jobs(page.items)).boxed()
             }
             Self::Ended { group, worth } => {
-                // The search may end early, so the jobs could fill all pages in flight.
+                // Requests no more pages than the jobs can fill, as the search may end early.
                 let pages = pages.min(group.jobs.len() / PAGE_SIZE).max(1);
                 let list = search_phases(&client, &group, is_final).in_flight(pages);
                 let ids = group.jobs.iter().map(|job| job.id().to_owned());
@@ -302,7 +302,7 @@ async fn read(client: Client, id: String) -> Result<Answer, Error> {
     }
 }
 
-/// Jobs that the search does not return are read in another way.
+/// Returns a search in a workspace. Jobs that the search does not return are read in another way.
 fn search(client: &Client, group: &Group) -> ListJobs {
     let list = client.training_jobs().list().allow_early_end();
     match &group.workspace {
@@ -311,7 +311,7 @@ fn search(client: &Client, group: &Group) -> ListJobs {
     }
 }
 
-/// Restricted to the period in which the jobs were created, if the service accepts it.
+/// Returns a search by phase, within the creation times of the jobs if these span at most 31 days.
 fn search_phases(client: &Client, group: &Group, is_wanted: fn(&Phase) -> bool) -> ListJobs {
     let phases = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
     let list = search(client, group).filter(Filter::phase().is_in(phases.filter(is_wanted)));

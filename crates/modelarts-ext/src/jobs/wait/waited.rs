@@ -18,7 +18,7 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Maximum length of each of these lines, in characters. A progress bar is one long line.
+/// Maximum length of each of the last log lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
 const OUT_OF_MEMORY: i64 = 137;
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
@@ -27,10 +27,10 @@ const MOST_REQUESTS: u32 = 2 * REQUESTS_IN_FLIGHT as u32;
 /// Result of a wait: the outcome, and the job as it was last read.
 ///
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
-/// lines of the log, with two calls and for up to a minute. Both may be incomplete, or empty.
+/// log lines, with two calls and for up to a minute. Events and lines may be incomplete, or empty.
 ///
 /// As JSON, one object with `id`, `name`, `phase`, `created_at`, `started_at` and `run_seconds` of
-/// the job, the fields of its [`Outcome`], `errors`, `last_events` and `last_lines`.
+/// the job, the fields of the [`Outcome`], `errors`, `last_events` and `last_lines`.
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
 pub struct Waited {
@@ -78,9 +78,9 @@ impl Waited {
     /// ```
     ///
     /// # Errors
-    /// Any other outcome ([`Error::outcome`], [`Error::waited`]). The message has the job, the
-    /// outcome, the last events and the last log lines; [`Error::advice`] a next step. The kind is
-    /// [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
+    /// Returns an error for any other outcome ([`Error::outcome`], [`Error::waited`]). The message
+    /// has the job, the outcome, the last events and the last log lines; [`Error::advice`] has a
+    /// next step. The kind is [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
     pub fn success(self) -> Result<Job, Error> {
         let kind = match self.outcome {
             Outcome::Completed | Outcome::Reached => return Ok(self.job),
@@ -173,14 +173,14 @@ impl Waited {
     }
 
     /// Returns the last events of a job that did not complete, oldest first, at most 5. Errors and
-    /// the events of the failed task come before others, and the billing event is left out.
+    /// the events of the failed task take precedence, and the billing event is omitted.
     #[must_use]
     pub fn last_events(&self) -> &[Event] {
         &self.last_events
     }
 
-    /// Returns at most 10 last lines of the task that failed, or else of the first task, with at
-    /// most 500 characters each. They may contain control characters.
+    /// Returns the last lines of the failed task, or else of the first task: at most 10 lines, with
+    /// at most 500 characters each. The lines may contain control characters.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines
@@ -200,7 +200,7 @@ impl Waited {
         )
     }
 
-    /// Returns `false` if the events could not be read in time.
+    /// Reads the last events and lines. Returns `false` if the events could not be read in time.
     pub(super) async fn read_details(&mut self, deadline: &Deadline) -> bool {
         if !self.has_details() {
             return true;
@@ -243,7 +243,7 @@ impl Waited {
 }
 
 impl Error {
-    /// Returns the result of the wait, if the error is one of [`Waited::success`].
+    /// Returns the result of the wait, if the error was returned by [`Waited::success`].
     #[must_use]
     pub fn waited(&self) -> Option<&Waited> {
         self.detail()
@@ -254,7 +254,7 @@ impl Error {
         self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the outcome of the wait, if the error is one of [`Waited::success`].
+    /// Returns the outcome of the wait, if the error was returned by [`Waited::success`].
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         Some(self.waited()?.outcome())

@@ -1,5 +1,5 @@
-//! Comparison of each window of a list with the previous one, which shows if the order of the rows
-//! holds.
+//! Comparison of each window of a list with the previous window, which detects changes of the order
+//! of the rows.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,17 +8,17 @@ use std::{
 
 use crate::pagination::answer::Answer;
 
-/// The rows of the previous window.
+/// Rows of the previous window.
 #[derive(Debug, Default)]
 pub(super) struct PreviousWindow {
     rows: Vec<u64>,
-    /// The number of the first row.
+    /// Number of the first row.
     start: u64,
-    /// The number of rows of the list at that time, if the service stated it.
+    /// Number of rows of the list when the window was read, if the service stated the number.
     count: Option<u64>,
     /// `true` if the last row was new, so that no row that was read follows it.
     is_frontier: bool,
-    /// The rows of earlier windows that were missing in the next one, as after an insertion.
+    /// Rows of earlier windows that were missing in the next window, as after an insertion.
     missing: HashSet<u64>,
 }
 
@@ -45,8 +45,8 @@ impl PreviousWindow {
         Self::new(hashes.clone(), window.start, counts.required)
     }
 
-    /// Compares the next window with this one. Insertions and removals preserve the order of the
-    /// other rows, and move them by the change of the number of rows.
+    /// Compares the next window with this window. Insertions and removals preserve the order of the
+    /// other rows, and move these rows by the change of the number of rows.
     pub(super) fn compare(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> Doubt {
         let (places, places_now) = (places(&self.rows), places(&now.rows));
         // Indexes of the rows that occur exactly once in both windows.
@@ -80,7 +80,7 @@ impl PreviousWindow {
         }
     }
 
-    /// Replaces this window by the next one.
+    /// Replaces this window with the next window.
     pub(super) fn replace(&mut self, mut now: Self, is_seen: impl Fn(u64) -> bool) {
         let rows: HashSet<u64> = now.rows.iter().copied().collect();
         let first = self.rows.iter().position(|row| rows.contains(row));

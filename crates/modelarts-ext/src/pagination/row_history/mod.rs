@@ -5,18 +5,18 @@ use std::{
     hash::BuildHasher,
 };
 
-/// The number of most recent rows whose keys are stored: two of the largest windows.
+/// Number of most recent rows whose keys are stored: two windows of the maximum size.
 const RECENT_ROWS: usize = 200;
-/// The number of rows whose hashes are stored, which take about 6 MB. A longer list is not read
-/// a second time.
+/// Number of rows whose hashes are stored, which take about 6 MB. A longer list is not read a
+/// second time.
 const HASHED_ROWS: usize = 100_000;
-/// The number of keys in a saved position, and in one that ends with a run of equal rows.
+/// Number of keys in a saved position, and in a saved position that ends with a run of equal rows.
 pub(super) const SAVED_KEYS: u32 = 30;
 const SAVED_KEYS_IN_RUN: u32 = 75;
-/// The threshold for rows without an id: the alignment must score at least as high as three
-/// quarters of this number of matching rows. Runs of equal rows should be shorter.
+/// Threshold for rows without an id: the alignment must score at least as high as three quarters of
+/// this number of matching rows. Runs of equal rows should be shorter.
 const MIN_AGREEMENT: usize = 6;
-/// The number of rows before a run of equal rows that the overlap includes, because some of them
+/// Number of rows before a run of equal rows that the overlap includes, because some of these rows
 /// may be removed.
 const ROWS_BEFORE_RUN: usize = 8;
 /// Alignment scores of a matching row, a removed row, and an inserted row. Ten rows inserted
@@ -25,23 +25,23 @@ const MATCH_SCORE: i32 = 20;
 const DELETION_PENALTY: i32 = 10;
 const INSERTION_PENALTY: i32 = 3;
 
-/// Keys of the most recent rows that were read, and hashes of many more.
+/// Keys of the most recent rows that were read, and hashes of many more rows.
 #[derive(Debug, Default)]
 pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
     unique: bool,
     hasher: RandomState,
-    /// The keys of the last rows of this pass.
+    /// Keys of the last rows of this pass.
     recent: VecDeque<String>,
     rows: HashMap<u64, Known>,
-    /// The hashes of the returned rows, in the order in which they were returned.
+    /// Hashes of the returned rows, in the order in which they were returned.
     order: VecDeque<u64>,
-    /// The number of returned rows.
+    /// Number of returned rows.
     pub(super) returned: u64,
-    /// The number of the current pass, and the number of rows that it has read.
+    /// Number of the current pass, and the number of rows that the pass has read.
     pass: u32,
     pub(super) seen: u64,
-    /// `true` if rows precede those in `recent`.
+    /// `true` if other rows precede the rows in `recent`.
     has_earlier: bool,
     /// `true` if the hashes of some returned rows are unknown.
     pub(super) is_incomplete: bool,
@@ -50,9 +50,9 @@ pub(super) struct RowHistory {
 /// Rows with the same key.
 #[derive(Debug, Default)]
 struct Known {
-    /// The number of these rows that were returned.
+    /// Number of these rows that were returned.
     returned: u32,
-    /// The largest number of them on a page of the last pass that read them, and that pass.
+    /// Largest number of these rows on a page of the last pass that read them, and that pass.
     seen: u32,
     pass: u32,
 }
@@ -62,7 +62,7 @@ impl RowHistory {
         Self { unique, ..Self::default() }
     }
 
-    /// Records the rows before a saved position as returned; `more` precede them.
+    /// Records the rows before a saved position as returned. `more`: other rows precede these rows.
     pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
@@ -78,8 +78,8 @@ impl RowHistory {
         self.has_earlier = false;
     }
 
-    /// Begins again with a list in which none of the last rows was found. Returns `false` if it is
-    /// not certain that all rows that were read have been removed.
+    /// Restarts with a list in which none of the last rows was found. Returns `false` if it is not
+    /// certain that all rows that were read have been removed.
     pub(super) fn restart(&mut self, has_equal_rows: bool) -> bool {
         if self.is_incomplete || !self.unique && !has_equal_rows && self.has_earlier {
             return false;
@@ -96,12 +96,12 @@ impl RowHistory {
         keys.iter().map(|key| self.hasher.hash_one(key)).collect()
     }
 
-    /// Returns `true` if this pass has read such a row.
+    /// Returns `true` if this pass has read a row with this hash.
     pub(super) fn has_seen(&self, hash: u64) -> bool {
         self.rows.get(&hash).is_some_and(|row| row.pass == self.pass)
     }
 
-    /// Returns `true` if such a row was returned.
+    /// Returns `true` if a row with this hash was returned.
     pub(super) fn has_returned(&self, hash: u64) -> bool {
         self.rows.contains_key(&hash)
     }
@@ -173,8 +173,8 @@ impl RowHistory {
         self.has_earlier |= old > 0;
     }
 
-    /// Returns the number of rows at the beginning of a window that are known, or precede a known
-    /// row; `None` if there must be some and are none, so that rows before it may be missing.
+    /// Returns the number of first rows of a window that are known or precede a known row. `None`
+    /// if a known row is required and missing, so that rows before the window may be missing.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = (overlap == Some(0)).then_some(0);
         if self.unique {
@@ -192,9 +192,9 @@ impl RowHistory {
     }
 
     /// Returns the index of the first new row of a window, by sequence alignment with the last rows
-    /// that were read. `None` if so few rows match that they may be others that are equal.
+    /// that were read. `None` if so few rows match that they may be other, equal rows.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
-        // Of several equal rows, the first are assumed to be those that were read.
+        // The first of several equal rows are assumed to be the rows that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 use crate::list_position::OffsetUnit;
 
-/// The rows of one request.
+/// Rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The value of `offset`, in the unit of the service.
+    /// Value of `offset`, in the unit of the service.
     pub(super) offset: u64,
-    /// The value of `limit`.
+    /// Value of `limit`.
     pub(super) limit: u32,
-    /// The number of the first row, counted from the beginning of the list.
+    /// Number of the first row, counted from the beginning of the list.
     pub(super) start: u64,
 }
 
@@ -30,17 +30,17 @@ pub(super) fn start_of(unit: OffsetUnit, offset: u64, limit: u32) -> u64 {
     }
 }
 
-/// Chooses the offset and limit of each page request.
+/// Plan of windows, which determines the offset and the limit of each request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowPlan {
     pub(super) unit: OffsetUnit,
-    /// Number of new rows in a window.
+    /// Number of new rows that a window should contain.
     pub(super) size: u32,
-    /// The largest window that the service supports.
+    /// Number of rows of the largest window that the service supports.
     pub(super) max: u32,
-    /// The number of known rows at the beginning of a window, which show shifts of the list.
+    /// Number of known rows at the beginning of a window, which show shifts of the list.
     pub(super) overlap: u32,
-    /// The number of rows on a page for each overlapping row, at least.
+    /// Minimum number of rows on a page for each overlapping row.
     pub(super) divisor: u32,
 }
 
@@ -59,13 +59,13 @@ impl WindowPlan {
         self.overlap = self.overlap.min(self.share(max));
     }
 
-    /// Returns the maximum overlap of pages with this number of rows. If it is a third of them, two
-    /// passes take at most three times the requests of one without an overlap.
+    /// Returns the maximum overlap of pages with this number of rows. If the overlap is a third of
+    /// the rows, two passes take at most three times the requests of one pass without an overlap.
     pub(super) fn share(&self, rows: u32) -> u32 {
         (rows / self.divisor.max(2)).max(u32::from(rows > 1))
     }
 
-    /// Returns the window after the first `read` rows, which begins with `overlap` of them.
+    /// Returns the window after the first `read` rows, which begins with `overlap` of these rows.
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.unit {

@@ -11,7 +11,7 @@ use crate::validation::{
     obs_path::{ObsPath, is_name, is_variable_name},
 };
 
-/// In fine-tuning jobs, names are optional. Limits validate the inputs of tasks.
+/// Returns missing input names, except in fine-tuning jobs and in tasks, which limits validate.
 pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();
@@ -33,7 +33,7 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
     lists.flat_map(|list| list.items().at(input::NAME).repeated()).collect()
 }
 
-/// The inputs and outputs of a program share a file system.
+/// Returns repeated local directories of a program, whose channels share a file system.
 pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
     let programs =
         job.lists(job_algorithm::INPUTS).into_iter().zip(job.lists(job_algorithm::OUTPUTS));
@@ -45,7 +45,7 @@ pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// A name that is invalid for any channel violates another rule.
+/// Returns names that are valid for a channel, but not for an environment variable.
 pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
     let channels = job.channels();
     channels
@@ -73,7 +73,7 @@ pub(super) fn task_datasets(job: Draft<'_>) -> Fields<'_> {
     inputs.at(input::remote::DATASET).given()
 }
 
-/// `autosearch_config_path` is exempt: the service accepts `/config/search.yaml`.
+/// Returns invalid OBS paths, except `autosearch_config_path`, which may be `/config/search.yaml`.
 pub(super) fn obs_paths(job: Draft<'_>) -> Fields<'_> {
     let code = [job_algorithm::CODE_DIR, job_algorithm::BOOT_FILE];
     let code = job.programs().at_all(&code).into_iter();

@@ -15,14 +15,14 @@ use crate::{
     },
 };
 
-/// A single warning covers all of these fields.
+/// Returns the first of the fields that is set in addition to a stored algorithm, if any.
 pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
     let given = paths.into_iter().find(|path| job.has(path));
     let given = given.filter(|_| job.has_stored_algorithm());
     given.map(|path| job.at(path)).into_iter().collect()
 }
 
-/// A custom image then replaces the image of that engine.
+/// Returns `true` if the job has an engine, whose image a custom image replaces.
 fn names_engine(job: Draft<'_>) -> bool {
     job.at(algorithm::ENGINE).has_any(&[ENGINE_ID, ENGINE_NAME])
 }
@@ -44,7 +44,7 @@ pub(super) fn boot_or_command(job: Draft<'_>) -> Fields<'_> {
     job.at(algorithm::COMMAND).when(has_both && !job.has_stored_algorithm())
 }
 
-/// An image requires a command, which a boot file does not replace, unless an engine is named.
+/// Returns the missing field of image and command. Without an engine, an image needs a command.
 pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     if job.has_stored_algorithm() || names_engine(job) {
         return Fields::default();
@@ -52,7 +52,7 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     job.root().missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
-/// A stored algorithm specifies its own engine.
+/// Returns the engines of a job. Empty with a stored algorithm, which has its own engine.
 pub(super) fn engines(job: Draft<'_>) -> Fields<'_> {
     match job.has_stored_algorithm() {
         true => Fields::default(),
@@ -66,7 +66,7 @@ pub(super) fn engine(job: Draft<'_>) -> Fields<'_> {
     engine.when(job.names_own_code() && job.has(algorithm::BOOT_FILE) && !is_named)
 }
 
-/// An image requires no version, and an engine id replaces both fields.
+/// Returns the missing field of engine name and version. Ignores engines with an image or an id.
 pub(super) fn engine_pair(job: Draft<'_>) -> Fields<'_> {
     let engines = engines(job).filter(|engine| !engine.has_any(&[IMAGE_URL, ENGINE_ID]));
     let engines = engines.into_iter();
@@ -80,7 +80,7 @@ pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {
     engines.at(ENGINE_NAME).missing()
 }
 
-/// A registry has a dot or a port before the first slash.
+/// Returns image URLs with a registry: text with a dot or a colon before the first slash.
 pub(super) fn image_without_registry(job: Draft<'_>) -> Fields<'_> {
     engines(job).at(IMAGE_URL).texts(|url| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -97,7 +97,7 @@ pub(super) fn sys_packages(job: Draft<'_>) -> Fields<'_> {
     install.when(installs && !has_all)
 }
 
-/// Returns the boot files outside the code directory. An invalid OBS path violates another rule.
+/// Returns the boot files outside of the code directory. Ignores invalid OBS paths.
 pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     let is_outside = |program: &Located<'_>| {
         let obs_path = |name| program.at(name).text().and_then(ObsPath::parse);
@@ -108,18 +108,18 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// `wrong` receives the id, if it is a number. No document lists a request field for it.
+/// Returns user ids that are `wrong`, which gets `None` for text. No document lists the field.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
 }
 
-/// Reserved by Huawei Cloud, without subdirectories: the default is inside the second.
+/// Directories that Huawei Cloud reserves, except subdirectories: the second contains the default.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 /// Directories that Huawei Cloud reserves, including all subdirectories.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// Paths without trailing slashes. For code in the image, the directory has no effect.
+/// Returns `wrong` local code directories, without trailing slashes. Ignores code in the image.
 pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();

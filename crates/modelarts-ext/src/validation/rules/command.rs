@@ -1,5 +1,5 @@
-//! Rules on the command of a custom image, to whose text the service appends the hyper-parameters
-//! and the channels as ` --name=value` (`openapi/SOURCES.md`, C6, D-133).
+//! Rules on the command of a custom image. The service appends hyper-parameters and channels to the
+//! text of the command, as ` --name=value` (`openapi/SOURCES.md`, C6, D-133).
 
 use modelarts_api::request_path::{
     create_training_job::algorithm, input, job_algorithm, parameter,
@@ -16,7 +16,7 @@ const PREFIXES: [&str; 13] = [
     "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "time",
     "timeout", "{",
 ];
-/// Programs that prepare the start of another one, and need no arguments of the job.
+/// Programs that prepare another program, and do not need the arguments of the job.
 const PREPARATIONS: &str = "\
     . [ alias cat cd chmod chown conda cp date df echo export false fi free ln ls mkdir mv \
     npu-smi nvidia-smi printf pushd pwd rm set sleep source tar test touch true ulimit unset \
@@ -74,7 +74,7 @@ fn inner_script(program: &[String]) -> Option<&str> {
         options = match flags {
             _ if flags.starts_with('-') => rest,
             _ if flags.contains('c') => return rest.first().map(String::as_str),
-            // `-o` has a value, such as pipefail.
+            // The option `-o` has a value, such as `pipefail`.
             _ if flags.ends_with('o') => rest.get(1..)?,
             _ => rest,
         };
@@ -114,7 +114,7 @@ pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
     argument_names(job).texts(|name| names.contains(&name))
 }
 
-/// A pattern such as `*` remains as it is, because no file has the name of an argument.
+/// Returns values with characters that a shell interprets, except patterns, which match no file.
 pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     let is_special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>(){".contains(c);
     let parameters = job.at(algorithm::PARAMETERS).when(job.has(algorithm::COMMAND));
@@ -122,7 +122,7 @@ pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     values.texts(|value| value.contains(is_special))
 }
 
-/// A folder counts if a path continues below it or `cd` precedes it, or only its case differs.
+/// Returns fields that enter a folder other than the code folder, or write it in another case.
 pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     let code = job.at(algorithm::CODE_DIR);
     let code = code.text().and_then(ObsPath::parse);
@@ -153,7 +153,7 @@ pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     fields.collect::<Fields<'_>>().texts(is_wrong)
 }
 
-/// Also returns `true` if a path continues below the name, or `cd` precedes it.
+/// Returns folder names below a directory, with `true` if a path continues or `cd` precedes it.
 fn folders_below<'a>(text: &'a str, directories: &[&str]) -> Vec<(&'a str, bool)> {
     let places = directories.iter().flat_map(|directory| {
         let starts = text.match_indices(directory);
@@ -177,7 +177,7 @@ pub(super) fn variables_of_service(job: Draft<'_>) -> Fields<'_> {
     code_dirs.collect::<Fields<'_>>().present()
 }
 
-/// Dedicated pools may have access to the internet, and variables may name a proxy.
+/// Returns a command that downloads files, unless a pool or a proxy may provide internet access.
 pub(super) fn downloads(job: Draft<'_>) -> Fields<'_> {
     let variables = job.at(algorithm::ENVIRONMENTS);
     let names_access = variables.keys().any(|name| {
@@ -222,7 +222,7 @@ fn names_index(word: &str) -> bool {
     options.iter().any(|option| word.starts_with(option))
 }
 
-/// Returns `true` for what pip looks up in its index, and not for local files and unknown values.
+/// Returns `true` for an argument that pip searches in its index, but not for a local file.
 fn is_looked_up(word: &str) -> bool {
     let is_local = word.starts_with(['-', '.', '$']) || word.contains('/');
     let is_archive = word.ends_with(".whl") || word.ends_with(".gz") || word.ends_with(".zip");

@@ -62,7 +62,7 @@ pub(super) fn metrics_url(job: Draft<'_>) -> Fields<'_> {
     metrics(job).filter(|metric| metric.has(METRICS_URL) != metric.has(METRICS_PORT))
 }
 
-/// The forms are URL and port, command, HTTP request (`openapi/SOURCES.md`, D-63).
+/// Returns metrics without exactly one form: URL and port, command, or HTTP request (SOURCES D-63).
 pub(super) fn metrics_form(job: Draft<'_>) -> Fields<'_> {
     let forms: [&[&str]; 3] = [&[METRICS_URL, METRICS_PORT], &[EXEC], &[HTTP_GET]];
     metrics(job).filter(|metric| {

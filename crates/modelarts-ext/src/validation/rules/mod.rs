@@ -1,7 +1,7 @@
-//! The rules between fields, and rules on single fields that the description does not state.
+//! Rules between fields, and rules on single fields that the description does not state.
 //!
-//! `rules.yaml` has the words of each rule, this table its condition, and `openapi/SOURCES.md` its
-//! evidence. Rules without a condition depend on a response or on local files.
+//! `rules.yaml` contains the texts of each rule, `CONDITIONS` its condition, and
+//! `openapi/SOURCES.md` the evidence. Rules without a condition depend on a response or on files.
 
 mod channels;
 mod code;
@@ -38,7 +38,7 @@ use crate::validation::{
 pub(crate) static RULES: LazyLock<BTreeMap<String, Rule>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("rules.yaml")).unwrap_or_default());
 
-/// Rule for a key that `rules.yaml` lacks; a test ensures that there is none.
+/// Rule for a key that is missing in `rules.yaml`. A test ensures that there is no such key.
 static UNKNOWN: LazyLock<Rule> = LazyLock::new(Rule::default);
 
 pub(crate) fn rule(key: &'static str) -> &'static Rule {
@@ -55,7 +55,7 @@ pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
 
 type Condition = for<'a> fn(Draft<'a>) -> Fields<'a>;
 
-/// In the order of the report. Conditions of one expression are written here.
+/// Rules with their conditions, which return the invalid fields, in the order of the report.
 const CONDITIONS: &[(&str, Condition)] = &[
     ("kind-of-cloud", |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
     ("tasks-or-spec", |job| job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))),

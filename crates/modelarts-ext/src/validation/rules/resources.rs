@@ -18,7 +18,7 @@ use crate::validation::{
     json_path::{Fields, Located},
 };
 
-/// Prefix of flavors of dedicated pools; the rest of the name indicates the number of cards.
+/// Prefix of flavors of dedicated pools. The rest of the name states the number of cards.
 pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
 pub(super) fn is_federated(job: Draft<'_>) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
     flavor.when(is_missing && !job.has(TASKS) && !is_federated(job))
 }
 
-/// `of_pools` selects by the prefix of the flavor, `in_pool` by a dedicated pool.
+/// Returns flavors with (`of_pools`) or without the prefix, in (`in_pool`) or outside of a pool.
 pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
     let resources = job.resources();
     resources
@@ -85,7 +85,7 @@ pub(super) fn condition_values(job: Draft<'_>) -> Fields<'_> {
 }
 
 const KINDS: [&str; 3] = [volume::NFS, volume::PFS, volume::OBS];
-/// Default mount points listed in the user guide (`openapi/SOURCES.md`, F3).
+/// Default mount points that the user guide lists (`openapi/SOURCES.md`, F3).
 pub(super) const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
 pub(super) const PLATFORM_DIRS: [&str; 6] = [
     "/home",
@@ -107,7 +107,7 @@ pub(super) fn kinds(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// NFS volumes are exempt: all their fields are optional (`openapi/SOURCES.md`, D-130).
+/// Returns sources of volumes without any path. NFS requires none (`openapi/SOURCES.md`, D-130).
 pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     let kinds = [
         (volume::PFS, volume::pfs::PFS_PATH, volume::pfs::LOCAL_PATH),
@@ -123,13 +123,13 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     sources.flatten().collect()
 }
 
-/// Volumes of kind `obs` are exempt, because no source states the rule for buckets.
+/// Returns repeated file systems. Ignores `obs`, because no source states the rule for buckets.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     let sources = [volume::nfs::NFS_SERVER_PATH, volume::pfs::PFS_PATH];
     volumes(job).at_all(&sources).repeated_paths()
 }
 
-/// Returns the other directories of a server of SFS Turbo that an earlier volume mounts.
+/// Returns volumes with another directory of an SFS Turbo server that an earlier volume mounts.
 pub(super) fn repeated_servers(job: Draft<'_>) -> Fields<'_> {
     fn server(path: &str) -> &str {
         path.split_once(':').map_or(path, |(server, _)| server)
@@ -148,7 +148,7 @@ pub(super) fn local_paths(job: Draft<'_>) -> Fields<'_> {
     ])
 }
 
-/// Returns the local paths for which `wrong` returns `true`, compared without trailing slashes.
+/// Returns the local paths for which `wrong` is `true` after removal of trailing slashes.
 pub(super) fn local_paths_where(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     local_paths(job).texts(|path| match path.trim_end_matches('/') {
         "" => wrong("/"),

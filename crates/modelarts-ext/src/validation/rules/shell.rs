@@ -1,8 +1,8 @@
-//! Simple commands of a shell command, and their words.
+//! Parser that splits a shell command into simple commands, and these into words.
 
 use std::{iter::Peekable, mem, str::Chars};
 
-/// The last command is empty if the text ends in an operator, a comment or a here-document.
+/// Returns commands as words. The last is empty after an operator, comment or here-document.
 pub(super) fn simple_commands(text: &str) -> Vec<Vec<String>> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
@@ -30,7 +30,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&mut self, character: char) {
         match character {
-            // `&>` is a redirection, which the next character begins.
+            // `&>` is a redirection, for which the next character is sufficient.
             '&' if self.rest.peek() == Some(&'>') => {}
             '\n' | ';' | '&' | '|' | '(' | ')' => self.end_command(),
             '#' if self.word.is_none() => {
@@ -79,7 +79,7 @@ impl Reader<'_> {
     }
 
     fn redirection(&mut self, sign: char) {
-        // The number of a file descriptor is no argument.
+        // A number before a redirection is a file descriptor, and not an argument.
         let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
         self.word = self.word.take().filter(|word| !is_number(word));
         self.end_word();
@@ -88,7 +88,7 @@ impl Reader<'_> {
             Some('<') if sign == '<' => {
                 self.rest.next();
                 if self.rest.next_if_eq(&'<').is_none() {
-                    // The text of a here-document, whose end is not searched for.
+                    // The rest is the text of a here-document, whose end is not searched.
                     self.end_command();
                     return self.rest.by_ref().for_each(drop);
                 }

@@ -48,7 +48,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Returns `true` if a path is left out, or is below a directory that is left out.
+    /// Returns `true` if a path, or a directory that contains it, is left out.
     pub(crate) fn leaves_out(&self, path: &str) -> bool {
         let is_at_or_below = |directory: &str| {
             let rest = path.strip_prefix(directory);
@@ -111,7 +111,7 @@ struct Walk<'a> {
     /// Patterns of the current directory and of the directories above it. Later patterns take
     /// precedence.
     patterns: Vec<Gitignore>,
-    /// Canonical paths of the current directory and of those through which it was reached.
+    /// Canonical paths of the current directory and of the directories that lead to it.
     ancestors: Vec<PathBuf>,
     listing: Listing,
 }
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
         (self.is_home && relative.starts_with('.') && !is_kept).then_some(SkipReason::HiddenInHome)
     }
 
-    /// Returns the pattern that excludes a file or a directory.
+    /// Returns the pattern that excludes a file or a directory. `None` if it is not excluded.
     fn ignored(&self, path: &Path, is_dir: bool) -> Option<SkipReason> {
         let found = self.patterns.iter().rev().map(|p| p.matched(path, is_dir));
         match found.into_iter().find(|found| !found.is_none())? {

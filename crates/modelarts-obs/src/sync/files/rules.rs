@@ -19,7 +19,7 @@ const CREDENTIALS: [&str; 18] = [
     ".ssh",
     "clouds.yaml",
     "clouds.yml",
-    // The keys of an emulator.
+    // Files with the keys of an emulator.
     "connection.json",
     "emulator.env",
     "id_dsa",
@@ -34,8 +34,8 @@ const CREDENTIALS: [&str; 18] = [
 /// Suffixes of the names of files with private keys, in lower case.
 const KEY_SUFFIXES: [&str; 4] = [".p12", ".pem", ".pfx", ".ppk"];
 
-/// Files with the state of an emulator, by which its data directory is recognized. By default, it
-/// is the directory `data` of `modelarts-emulator-data`, beside the objects of OBS.
+/// Files with the state of an emulator, which identify its data directory. By default, the data
+/// directory is `data` in `modelarts-emulator-data`, beside the objects of OBS.
 const EMULATOR_STATES: [&str; 2] = ["state.sqlite3", "data/state.sqlite3"];
 
 /// Returns the reason why a file or a directory is always left out.

@@ -1,10 +1,10 @@
-//! `LineFilter`: the lines that are printed.
+//! `LineFilter`: selects the log lines that are printed.
 
 use modelarts_ext::{LogItem, Timestamp};
 use regex::Regex;
 
-/// Texts that the lines of the platform have, according to the user guide: one at the beginning,
-/// one among the fields of a line.
+/// Texts that mark the lines of the platform, according to the user guide: a prefix of the line, or
+/// a field in the line.
 const PLATFORM_PREFIX: &str = "[modelarts service log]";
 const PLATFORM_FIELD: &str = "Platform=ModelArts-Service";
 
@@ -14,7 +14,7 @@ pub(super) struct LineFilter {
     pattern: Option<Regex>,
     /// `true` if lines of the platform are printed.
     system: bool,
-    /// The time of the last line that began with one.
+    /// Time of the last line that began with a time.
     last: Option<Timestamp>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct LineFilter {
 pub(super) enum Verdict {
     Keep,
     Drop,
-    /// The line is printed if the time of the next line that has one meets the condition.
+    /// The line is printed if the next line with a time meets the condition on the time.
     Undecided,
 }
 
@@ -31,7 +31,7 @@ impl LineFilter {
         Self { since, pattern, system, last: None }
     }
 
-    /// Decides about the next line of a log. Gaps are always printed.
+    /// Decides if the next item of a log is printed. Gaps are always printed.
     pub(super) fn decide(&mut self, item: &LogItem) -> Verdict {
         let LogItem::Line(line) = item else {
             return Verdict::Keep;
@@ -59,12 +59,12 @@ impl LineFilter {
         self.last.is_some()
     }
 
-    /// Returns `true` if there is a condition on the time, and no line had one.
+    /// Returns `true` if there is a condition on the time, but no line had a time.
     pub(super) fn lacks_times(&self) -> bool {
         self.since.is_some() && self.last.is_none()
     }
 
-    /// Returns `true` if the last line with a time meets the condition, or if there was none.
+    /// Returns `true` if the last time meets the condition, or if there is no condition or no time.
     pub(super) fn is_late(&self) -> bool {
         match (self.since, self.last) {
             (Some(since), Some(time)) => time >= since,

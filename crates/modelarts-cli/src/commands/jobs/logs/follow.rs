@@ -15,13 +15,13 @@ use crate::{
     session::Session,
 };
 
-/// Maximum number of items that are printed before the output is sent.
+/// Maximum number of items that are printed before stdout is flushed.
 const CHUNK: usize = 4096;
 
-/// State of the log of one task.
+/// State of the log of a task.
 struct Followed {
     filter: LineFilter,
-    /// Number of the last line; `None` if it is not known.
+    /// Number of the last line; `None` if the number is not known.
     number: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Followed {
     }
 
     /// Prints an item that meets the conditions. Lines before the first time are printed, because
-    /// the next line may be far away.
+    /// the next line may arrive much later.
     fn print(
         &mut self,
         task: &str,
@@ -49,7 +49,7 @@ impl Followed {
     }
 }
 
-/// Prints the log of one task, or those of all tasks, until the job has ended.
+/// Prints the log of one task, or the logs of all tasks, until the job has ended.
 pub(super) async fn follow(
     job: &Job,
     tasks: &[String],
@@ -85,7 +85,7 @@ pub(super) async fn follow(
     Ok(())
 }
 
-/// Returns the lines of one task, or the updates of the whole job if it has several.
+/// Returns the log lines of one task, or the updates of the whole job for several tasks.
 fn log_updates<'a>(
     job: &'a Job,
     tasks: &[String],

@@ -1,6 +1,6 @@
 //! `modelarts logs`.
 //!
-//! Lines of a job with several tasks begin with the name of their task, on a terminal and off it.
+//! Each line of a job with several tasks begins with the name of its task, also off a terminal.
 
 mod filter;
 mod follow;
@@ -27,7 +27,7 @@ use crate::{
     terminal::note,
 };
 
-/// Value of `--task` for all tasks.
+/// Value of `--task` that selects all tasks.
 const ALL: &str = "all";
 
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ impl Logs {
                 Ok(status)
             }
             Err(failure) => {
-                // The failure has caused one of printing, if there is one.
+                // An error of printing is a consequence of `failure`, so it is ignored.
                 let _ = printer.finish_partly();
                 Err(failure)
             }
@@ -127,7 +127,7 @@ impl Logs {
         Ok(status)
     }
 
-    /// Returns the result of the program for a job that has ended.
+    /// Returns the exit status of the command for a job that has ended.
     async fn status(&self, job: &Job) -> Result<ExitStatus, Failure> {
         let Some(source) = self.exit_code else {
             return Ok(ExitStatus::Success);
@@ -141,7 +141,7 @@ impl Logs {
         };
         Regex::new(pattern).map(Some).map_err(|error| {
             let error = error.to_string();
-            // The first lines show the place in the expression.
+            // The first lines of the error only show the place in the expression.
             let reason = error.lines().last().unwrap_or_default();
             let reason = reason.trim_start_matches("error: ");
             Failure::usage(format_args!(
@@ -150,7 +150,7 @@ impl Logs {
         })
     }
 
-    /// Returns the names of the selected tasks; none if they are not known yet.
+    /// Returns the names of the selected tasks. Empty if the tasks are not known yet.
     fn tasks(&self, job: &Job) -> Result<Vec<String>, Failure> {
         let known = job.tasks();
         if self.task == ALL {

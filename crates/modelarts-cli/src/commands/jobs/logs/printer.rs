@@ -39,13 +39,13 @@ pub(crate) enum LogItemRow {
     },
 }
 
-/// Prints lines of logs. Text is not copied, and is sent only by [`flush`](Self::flush).
+/// Printer of log lines. Text is not copied, and is sent only by [`flush`](Self::flush).
 pub(super) struct LogPrinter<'a> {
     output: &'a Output,
     stdout: Stdout,
-    /// Text before the lines of each task; `None` if lines have no prefix.
+    /// Prefixes of the lines of each task; `None` if lines have no prefix.
     prefixes: Option<TaskPrefixes>,
-    /// Items of a document that is printed as a whole.
+    /// Items of the document that the formats `json` and `yaml` print as a whole.
     items: Vec<LogItemRow>,
 }
 
@@ -108,8 +108,8 @@ impl<'a> LogPrinter<'a> {
         self.stdout.flush()
     }
 
-    /// Prints what was read before an error like [`finish`](Self::finish), but no document without
-    /// a line.
+    /// Prints the items that were read before an error, as [`finish`](Self::finish) does, but
+    /// prints no document if there are no items.
     pub(super) fn finish_partly(mut self) -> Result<(), Failure> {
         match self.items.is_empty() {
             true => self.flush(),
@@ -117,7 +117,7 @@ impl<'a> LogPrinter<'a> {
         }
     }
 
-    /// Prints the document of the formats `json` and `yaml`, and sends everything.
+    /// Prints the document of the formats `json` and `yaml`, and flushes stdout.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if matches!(self.output.format, Format::Json | Format::Yaml) {
             let document = LogDocument { lines: self.items };

@@ -1,4 +1,4 @@
-//! Logs that exist now: the whole log of each task or its end, merged by time.
+//! Existing logs: the whole log of each task, or its last lines, merged by time.
 
 use std::collections::VecDeque;
 
@@ -14,23 +14,23 @@ use crate::{
     terminal::note,
 };
 
-/// Maximum number of lines that are held until the first time of a log is known.
+/// Maximum number of lines that are buffered until the first line with a time is read.
 const MAX_UNDECIDED: usize = 10_000;
 
-/// A line with its number, if that is known.
+/// A line or a gap, with the line number if it is known.
 type Line = (LogItem, Option<u64>);
 
-/// Lines of one task that meet the conditions, read as they are taken.
+/// Lines of one task that meet the conditions. Lines are read on demand.
 struct LogSource {
     task: String,
-    /// The lines of the log that were not read yet; `None` if all of them are in `ready`.
+    /// Lines of the log that are not read yet; `None` if all of them are in `ready`.
     log: Option<PageStream<LogItem>>,
     /// Number of lines that were read.
     read: u64,
     filter: LineFilter,
     undecided: Vec<Line>,
     ready: VecDeque<Line>,
-    /// The next line, with the time by which it is sorted among those of other tasks.
+    /// Next line. `time` is its position among the lines of other tasks.
     next: Option<Line>,
     time: Option<Timestamp>,
 }
@@ -45,7 +45,7 @@ pub(super) async fn print_existing(
     let sources = tasks.iter().map(|task| LogSource::open(job, task, tail, filter));
     let mut sources: Vec<LogSource> = try_join_all(sources).await?.into_iter().flatten().collect();
     if let [source] = sources.as_mut_slice() {
-        // The lines of one task need no times.
+        // The lines of a single task are not merged, so they need no times.
         while let Some((item, number)) = source.take().await? {
             printer.print(&source.task, item, number)?;
         }
@@ -70,7 +70,7 @@ pub(super) async fn print_existing(
 }
 
 impl LogSource {
-    /// Opens the log of a task; `None` if it does not exist.
+    /// Opens the log of a task. `None` if the log does not exist.
     async fn open(
         job: &Job,
         task: &str,
@@ -100,7 +100,7 @@ impl LogSource {
         }
     }
 
-    /// Explains on stderr why all lines were printed, if none of them has a time.
+    /// Explains on stderr that `--since` has no effect if no line begins with a time.
     fn note_missing_times(&self) {
         if self.read > 0 && self.filter.lacks_times() {
             let task = &self.task;
@@ -111,7 +111,7 @@ impl LogSource {
         }
     }
 
-    /// Reads the first line, so that a log that does not exist is detected.
+    /// Opens the whole log. Reads the first line, so that a log that does not exist is detected.
     async fn open_whole(&mut self, job: &Job) -> Result<(), Error> {
         self.log = Some(job.logs(&self.task).stream());
         if let Some(first) = self.take().await? {
@@ -120,13 +120,13 @@ impl LogSource {
         Ok(())
     }
 
-    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it
-    /// has too few of them.
+    /// Reads the last lines that meet the conditions. Reads the whole log only if its end has too
+    /// few such lines.
     async fn read_end(&mut self, job: &Job, lines: usize) -> Result<(), Error> {
         let logs = job.logs(&self.task);
         let end = logs.end().await?;
         let text = end.text.as_str();
-        // The first line may lack its beginning.
+        // The first line of a partial text may lack its beginning.
         let start = match end.is_whole {
             true => 0,
             false => text.find('\n').map_or(text.len(), |end| end + 1),
@@ -159,7 +159,7 @@ impl LogSource {
         self.ready.drain(..excess);
     }
 
-    /// Adds a line that was read, if it meets the conditions.
+    /// Adds an item that was read, if it meets the conditions.
     fn accept(&mut self, item: LogItem, has_number: bool) {
         self.read += u64::from(matches!(item, LogItem::Line(_)));
         let number = has_number.then_some(self.read);
@@ -172,7 +172,7 @@ impl LogSource {
                 }
             }
             verdict => {
-                // A line that another condition excludes decides nothing.
+                // An excluded line may have no time; only a known time decides.
                 self.decide_if_known();
                 if verdict == Verdict::Keep {
                     self.ready.push_back((item, number));
@@ -181,7 +181,7 @@ impl LogSource {
         }
     }
 
-    /// Decides about the lines before the first time, if that is known.
+    /// Decides about the undecided lines, if a time is known.
     fn decide_if_known(&mut self) {
         if self.filter.knows_time() {
             self.decide_all();
@@ -214,8 +214,8 @@ impl LogSource {
         }
     }
 
-    /// Reads the next line and its time. A line without a time has that of the line before it, and
-    /// times never decrease.
+    /// Reads the next line and its time. A line without a time gets the time of the line before it,
+    /// and times never decrease.
     async fn advance(&mut self) -> Result<(), Error> {
         self.next = self.take().await?;
         let time = self.next.as_ref().and_then(|(item, _)| item.time());

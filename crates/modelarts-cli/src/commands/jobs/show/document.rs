@@ -264,7 +264,7 @@ fn output(output: &types::Output) -> Channel {
     }
 }
 
-/// Returns an object as JSON, without secrets.
+/// Converts an object to JSON, with its secrets masked.
 fn visible(object: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(object) {
         Ok(Value::Object(fields)) => without_secrets(fields),
@@ -272,7 +272,7 @@ fn visible(object: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// Replaces values whose names are those of secrets.
+/// Masks values whose names indicate secrets.
 fn without_secrets(fields: Map<String, Value>) -> Map<String, Value> {
     let mut value = Value::Object(fields);
     mask(&mut value);

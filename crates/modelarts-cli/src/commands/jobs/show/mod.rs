@@ -14,7 +14,7 @@ use crate::{
     exit_status::ExitStatus, failure::Failure, job_reference::JobArgument, session::Session,
 };
 
-/// Maximum number of events from which the phases are determined.
+/// Maximum number of events that are read to determine the phases.
 const MAX_EVENTS: usize = 1_000;
 
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ impl Show {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
-        // The details of a job are of use even if its events cannot be read.
+        // The details of a job are useful even if its events cannot be read.
         let events = job.events().collect(MAX_EVENTS).await.unwrap_or_default();
         let document = JobDocument::new(&job, &events, SystemTime::now().into());
         session.output.document(&document)?;

@@ -1,4 +1,4 @@
-//! A job as text for people.
+//! Text output of a job with its settings, phases and tasks.
 
 use std::{fmt::Write, time::Duration};
 

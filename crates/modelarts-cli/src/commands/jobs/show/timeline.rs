@@ -50,7 +50,7 @@ fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }
 
-/// Returns the phase that begins with an event.
+/// Returns the phase that begins with an event. `None` if the event begins no phase.
 fn phase_of(kind: &EventKind) -> Option<Phase> {
     Some(match kind {
         EventKind::Created => Phase::Creating,
@@ -66,7 +66,7 @@ fn phase_of(kind: &EventKind) -> Option<Phase> {
     })
 }
 
-/// Returns the phases that the times in the details show.
+/// Returns the phases that the times in the details show, with their start times.
 fn of_details(job: &Job) -> Vec<(Phase, Timestamp)> {
     let mut starts = Vec::new();
     let created = job.created_at();

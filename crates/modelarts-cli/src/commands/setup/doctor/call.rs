@@ -1,4 +1,4 @@
-//! `Call`: one call of the service, and what its response shows.
+//! `Call`: a call of the service, and the facts that the response shows.
 
 use std::{
     cell::Cell,
@@ -12,26 +12,26 @@ use crate::{
     output,
 };
 
-/// Difference of the clocks from which there is a warning.
+/// Clock difference from which a warning is reported.
 const SKEW_WARNING: Duration = Duration::from_secs(5 * 60);
-/// Difference of the clocks that the service rejects.
+/// Clock difference from which the service rejects requests.
 const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
-/// Difference of the clocks that the resolution of the header and the duration of a call can cause.
+/// Clock difference that the resolution of the header and the duration of a call can explain.
 const SKEW_NOISE: Duration = Duration::from_secs(2);
-/// Error code of the service for a project that is not that of the credentials.
+/// Error code of the service for a project to which the credentials do not belong.
 pub(super) const OTHER_PROJECT: &str = "ModelArts.2786";
 
-/// One call of the service, with the facts that its response has.
+/// A call of the service, with the facts that the response shows.
 pub(super) struct Call {
     result: Result<Option<i64>, Error>,
     duration: Duration,
-    /// Time of the service minus that of this machine, in seconds; `None` without the header
-    /// `Date`.
+    /// Time of the service minus the time of this machine, in seconds. `None` if the response has
+    /// no header `Date`.
     ahead: Option<i64>,
 }
 
 impl Call {
-    /// Reads a list of one job.
+    /// Calls the service for a list of at most one job.
     pub(super) async fn send(client: &Client) -> Self {
         let date = Cell::new(None);
         let started = Instant::now();
@@ -66,7 +66,7 @@ impl Call {
         }
     }
 
-    /// Returns the error if the service rejects the credentials or the project.
+    /// Returns the error if the service has rejected the credentials or the project.
     pub(super) fn rejection(&self) -> Option<&Error> {
         let error = self.result.as_ref().err()?;
         (error.is_auth() || error.code() == Some(OTHER_PROJECT)).then_some(error)

@@ -79,7 +79,7 @@ impl Doctor {
     }
 }
 
-/// Describes the file of the contexts, and the selected context.
+/// Reports the file of the contexts, and the selected context.
 fn settings(session: &Session) -> Result<Finding, Failure> {
     let path = ConfigFile::path()?;
     let file = match path.exists() {
@@ -108,7 +108,7 @@ fn settings(session: &Session) -> Result<Finding, Failure> {
     })
 }
 
-/// Checks that other users cannot read files with secrets.
+/// Checks that other users have no access to files with secrets.
 fn files(session: &Session, environment: &Environment) -> Result<Finding, Failure> {
     let mut files = credentials::files(environment);
     let emulator = session.selection.context()?.data_dir.as_ref();
@@ -135,7 +135,7 @@ fn files(session: &Session, environment: &Environment) -> Result<Finding, Failur
     })
 }
 
-/// Returns the mode of a file that other users can use; `None` for other files.
+/// Returns the mode of a file to which other users have access; `None` for other files.
 #[cfg(unix)]
 fn open_mode(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -144,13 +144,13 @@ fn open_mode(path: &Path) -> Option<u32> {
     (mode & 0o077 != 0).then_some(mode)
 }
 
-/// Returns `None`, because only permissions of Unix are checked.
+/// Returns `None`, because only Unix permissions are checked.
 #[cfg(not(unix))]
 fn open_mode(_: &Path) -> Option<u32> {
     None
 }
 
-/// Returns a builder whose calls are sent once, so that the cause of an error is found soon.
+/// Returns a builder of a client without retries, so that the cause of an error is found soon.
 fn builder(environment: &Environment) -> ClientBuilder {
     ClientBuilder::default()
         .environment(environment.clone())
@@ -166,7 +166,7 @@ async fn check_service(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let origins = Origins::new(session)?;
-    // Settings of the address and of the credentials are checked apart from each other.
+    // The endpoint and the credentials are checked separately.
     let address = builder(environment)
         .credentials(Credentials::keys("none", "none"))
         .project_id("none")
@@ -264,7 +264,7 @@ fn no_credentials(error: &Error) -> Finding {
     let text = error.to_string();
     match text.split_once("Looked at:") {
         Some((_, places)) => {
-            // Programs in Rust can enable the metadata service; this one has no setting for it.
+            // Only Rust programs can enable the metadata service, so it is not listed.
             let places = places.lines().filter(|place| !place.contains("metadata()"));
             let places: Vec<&str> = places.collect();
             Finding::problem(
@@ -282,7 +282,7 @@ fn origin_of(client: &Client, origins: &Origins) -> String {
     origin.map_or_else(|| "the program".to_owned(), |origin| origins.place(origin))
 }
 
-/// Describes the credentials: their source, and the first letters of the access key.
+/// Reports the credentials: their source, and the first letters of the access key.
 async fn keys(client: &Client, origins: &Origins) -> Finding {
     let provider = client.credentials();
     let fetched = provider.credentials(client.provider_context()).await;
@@ -301,7 +301,7 @@ async fn keys(client: &Client, origins: &Origins) -> Finding {
     Finding::ok(format_args!("{form}, from {}", origin_of(client, origins)))
 }
 
-/// Searches the python3 that runs jobs on this machine.
+/// Checks that the `PATH` has a python3, which runs jobs on this machine.
 #[cfg(unix)]
 async fn python() -> Finding {
     match modelarts_emulator::Emulator::python3().await {
@@ -313,19 +313,19 @@ async fn python() -> Finding {
     }
 }
 
-/// Tests whether jobs on this machine find the paths of the service.
+/// Checks that jobs on this machine find the paths of the service.
 #[cfg(unix)]
 async fn container() -> Finding {
     match modelarts_emulator::jobs::Container::check().await {
         Ok(()) => Finding::ok("jobs on this machine find the paths of the service"),
-        // Jobs run without it.
+        // Jobs also run without these paths.
         Err(reason) => Finding::skipped(format_args!(
             "jobs on this machine do not find /home/ma-user and /cache at their paths; {reason}"
         )),
     }
 }
 
-/// Skips the check, because jobs run only on systems with processes of Unix.
+/// Skips the check, because jobs run only on Unix systems.
 #[cfg(not(unix))]
 async fn python() -> Finding {
     Finding::skipped("jobs run on this machine on Linux and macOS only")

@@ -110,7 +110,7 @@ impl Finding {
         Self::new(Status::Skipped, reason)
     }
 
-    /// Creates a problem from an error, whose text ends with its advice.
+    /// Creates a problem from an error. The advice is removed from the end of the text.
     pub(super) fn error(error: &Error) -> Self {
         let mut found = wording::for_users(&error.to_string());
         let advice = error.advice().map(wording::for_users);
@@ -127,7 +127,7 @@ impl Finding {
         Self { status: Status::Problem, found, advice: advice.map(str::to_owned) }
     }
 
-    /// Sets the advice, unless there is one.
+    /// Sets the advice if there is none.
     pub(super) fn with_advice(mut self, advice: impl Display) -> Self {
         self.advice.get_or_insert_with(|| advice.to_string());
         self
@@ -144,7 +144,7 @@ impl Report {
         self.checks.push(Check { check, finding });
     }
 
-    /// Adds subjects that were not checked, for the same reason.
+    /// Adds subjects that were not checked, all for the same reason.
     pub(super) fn skip(&mut self, subjects: &[Subject], reason: &str) {
         for subject in subjects {
             self.add(*subject, Finding::skipped(reason));

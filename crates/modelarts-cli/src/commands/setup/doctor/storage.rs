@@ -1,4 +1,4 @@
-//! `Origins`: the names of settings in messages, and the check of OBS.
+//! `Origins`: the origins of settings as named in messages, and the check of OBS.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use crate::{
     session::Session,
 };
 
-/// Object that is written and deleted, below the prefix.
+/// Name of the object that the check writes and deletes, below the prefix.
 const TEST_OBJECT: &str = ".modelarts-doctor";
 
 pub(super) struct Origins {
-    /// Variables that the context sets.
+    /// Environment variables that the context sets.
     variables: Vec<&'static str>,
     context: String,
     pub(super) is_emulator: bool,
@@ -31,7 +31,7 @@ impl Origins {
         })
     }
 
-    /// Returns the context instead of the variable that it sets.
+    /// Returns the name of the context if it determines the setting, else the variable `origin`.
     pub(super) fn place(&self, origin: &str) -> String {
         match self.is_emulator || self.variables.contains(&origin) {
             true => format!("the context {}", self.context),
@@ -40,7 +40,7 @@ impl Origins {
     }
 }
 
-/// Checks OBS: address, bucket, permission to write.
+/// Checks OBS: the endpoint, the bucket, and the permission to write.
 pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
     let address = match client.obs_endpoint() {
         Ok(Some(address)) => {

@@ -1,5 +1,5 @@
-//! Container view: the files, host names and processes of a container of the service, made of this
-//! machine by bubblewrap. It is a stage set and not a sandbox: jobs are trusted code of their
+//! Container view: the files, host names and processes of a container of the service, provided on
+//! this machine by bubblewrap. A view is not a sandbox, because jobs are trusted code of their
 //! users.
 
 mod mounts;
@@ -31,20 +31,20 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
-    /// `bwrap` if it works on this machine, otherwise `none`, which the logs of jobs say.
+    /// `bwrap` if it works on this machine, otherwise `none`, which the logs of jobs state.
     #[default]
     Auto,
-    /// The service's paths and host names, by bubblewrap, which must be installed.
+    /// The paths and host names of the service, by bubblewrap, which must be installed.
     Bwrap,
     /// This machine as it is: paths of the service are below the directory of the worker.
     None,
 }
 
 impl Container {
-    /// Tests whether this machine can have a container view.
+    /// Tests whether this machine supports a container view.
     ///
     /// # Errors
-    /// A sentence that states the cause and the remedy.
+    /// Returns a message that states the cause and the remedy if a view is not possible.
     pub async fn check() -> Result<(), String> {
         View::probe(&env::temp_dir()).await.map(|_| ())
     }
@@ -54,13 +54,13 @@ impl Container {
 #[derive(Debug)]
 pub(crate) enum Sight {
     Container(View),
-    /// A view was requested if possible. The text states the cause and the remedy.
+    /// A view is not possible, and was not required. The text states the cause and the remedy.
     Unavailable(String),
     Machine,
 }
 
 impl Sight {
-    /// `place` is an existing directory. The error is a sentence for a view that cannot be had.
+    /// Finds the view for `setting`, tested in the directory `place`. The error is a sentence.
     pub(crate) async fn find(setting: Container, place: &Path) -> Result<Self, String> {
         if setting == Container::None {
             return Ok(Self::Machine);
@@ -87,12 +87,12 @@ impl Sight {
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     program: PathBuf,
-    /// True if each run can have its own process IDs, which requires a `/proc` of its own.
+    /// `true` if each run can have its own process ids, which requires a `/proc` of its own.
     has_own_processes: bool,
 }
 
 impl View {
-    /// Runs a program with the mounts of jobs. `place` stands for the directories of a worker.
+    /// Tests a view with the mounts of jobs. `place` stands for the directories of a worker.
     async fn probe(place: &Path) -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("it needs Linux: run the emulator on Linux".to_owned());
@@ -143,16 +143,16 @@ impl View {
     }
 }
 
-/// File of Ubuntu's kernels: 1 if programs without a profile cannot create user namespaces.
+/// Kernel file of Ubuntu: 1 if programs without a profile cannot create user namespaces.
 const USERNS_RESTRICTION: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 /// Path of the OBS root in a view.
 const OBS_IN_VIEW: &str = "/.modelarts-emulator/obs";
-/// Longest host name of a pod.
+/// Maximum length of the host name of a pod.
 const MAX_HOST_NAME: usize = 63;
 
 #[derive(Debug)]
 pub(crate) struct Stage {
-    /// Directory of the paths of a container, as the code sees it: `/`, or that of the worker.
+    /// Directory of the paths of a container, as the code sees it: `/`, or the worker's directory.
     pub(crate) root: PathBuf,
     /// OBS root, as the code sees it.
     pub(crate) obs: PathBuf,
@@ -166,7 +166,7 @@ pub(super) struct Backstage<'a> {
     pub(super) package: &'a Path,
     /// Directories with the files of python3, which another directory may hide.
     pub(super) prefixes: &'a [PathBuf],
-    /// Directories of its packages. What a job installs goes to the home of the job instead.
+    /// Directories of the packages of python3. A job installs its packages into its home instead.
     pub(super) packages: &'a [PathBuf],
     /// Volumes, each with its path in the container.
     pub(super) volumes: &'a [(PathBuf, &'a Path)],
@@ -177,7 +177,7 @@ impl Stage {
         Self { root: worker.to_owned(), obs: obs.to_owned(), view: None }
     }
 
-    /// Fails if a directory of the job would replace the home of a user of this machine.
+    /// Creates a stage. Fails if a directory of the job would replace the home of a local user.
     pub(super) fn container(
         view: &View,
         worker: &Worker,
@@ -233,13 +233,13 @@ impl Stage {
         self.view.is_some()
     }
 
-    /// Returns true if the process that starts is not the code, but the first of its process IDs.
+    /// Returns `true` if the started process is not the code, but the first process of a view.
     pub(super) fn has_init(&self) -> bool {
         matches!(&self.view, Some((view, _)) if view.has_own_processes)
     }
 
     /// Returns a command that starts a program and its arguments in `directory`, a path as the code
-    /// sees it. `options` are those of bubblewrap.
+    /// sees it. `options` are options of bubblewrap.
     pub(super) fn command(
         &self,
         options: &[&str],
@@ -262,8 +262,8 @@ impl Stage {
     }
 }
 
-/// Options with which standard output reports [`ViewStatus`], and the code is the leader of a
-/// process group without bubblewrap.
+/// Options with which bubblewrap reports [`ViewStatus`] on standard output, and the code becomes
+/// the leader of a process group without bubblewrap.
 pub(super) const RUN_OPTIONS: [&str; 3] = ["--new-session", "--json-status-fd", "1"];
 
 #[derive(Debug, Deserialize)]
@@ -278,7 +278,7 @@ const SYSTEM_HOSTS: &str = "/etc/hosts";
 
 const SYSTEM_USERS: &str = "/etc/passwd";
 
-/// Returns the users of this machine behind `ma-user`, by which scripts detect ModelArts.
+/// Returns the user table of this machine behind `ma-user`, by which scripts detect ModelArts.
 fn user_table() -> String {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let users = fs::read_to_string(SYSTEM_USERS).unwrap_or_default();
@@ -298,7 +298,7 @@ pub(super) fn host_table(worker: &Worker) -> String {
             continue;
         };
         let address = address.ip();
-        // Scripts build the second form from MA_VJ_NAME and MA_TASK_NAME.
+        // Scripts build the name with `ma-job-` from MA_VJ_NAME and MA_TASK_NAME.
         let short = name.replace("modelarts-job-", "ma-job-");
         // Writing to a string does not fail.
         let _ = writeln!(table, "{address} {name} {pod} {short}");

@@ -1,5 +1,5 @@
-//! Root directory of a view: the entries of this machine's root and of the mounts. Bubblewrap would
-//! create a missing mount point for good, so its directory is replaced by an empty one.
+//! Root directory of a view, with the entries of this machine's root and the mounts. Bubblewrap
+//! would create a missing mount point for good, so its parent is replaced by a new directory.
 
 use std::{
     ffi::OsString,
@@ -30,7 +30,7 @@ const SPECIAL: [&str; 2] = ["/dev", "/proc"];
 
 pub(super) fn root_arguments(mounts: &[Mount]) -> Vec<OsString> {
     let mut mounts = mounts.to_vec();
-    // A mount point is below those that contain it.
+    // Mounts are sorted, so that a mount within another mount follows it.
     mounts.sort_by(|one, other| one.at.cmp(&other.at));
     let mut arguments = Vec::new();
     show_entries(Path::new("/"), &mounts, &mut arguments);
@@ -94,7 +94,7 @@ mod tests {
         let mut arguments = Vec::new();
         show_entries(root, &mounts, &mut arguments);
         let bind = |path: PathBuf| Some(["--bind-try".into(), path.into_os_string()]);
-        // `data` is an empty directory with the entries of the machine's.
+        // `data` is a new directory with the entries of `data` on this machine.
         let dir = arguments.windows(2).find(|words| words[0] == "--dir");
         assert_eq!(dir.unwrap()[1], root.join("data"));
         assert_eq!(shown(&arguments, &root.join("data/old")), bind(root.join("data/old")));

@@ -1,10 +1,10 @@
 //! Submission of a job. A lost response does not result in a second job.
 //!
-//! A create request is not idempotent, but job names are unique: if the service receives a repeated
-//! request, it rejects it, because the name is in use.
+//! A create request is not idempotent, but job names are unique: the service rejects a repeated
+//! request, because the name is in use.
 
-// The specs of a job are read before it is checked and sent. If the response is lost, `search`
-// searches for the job. `policy` decides what follows each answer.
+// The specs of a job are read before the job is checked and sent. If the response is lost,
+// `search` searches for the job. `policy` decides the step that follows each response.
 
 mod policy;
 mod search;
@@ -54,19 +54,19 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 
 impl CreateJob {
     /// Reads the algorithm, the flavor and the preset engine of the job, so that
-    /// [`check`](Self::check) can validate the job against them. Use it before work that a rejected
-    /// job would waste, such as an upload.
+    /// [`check`](Self::check) can validate the job against them. Call this method before work that
+    /// a rejected job would waste, such as an upload.
     ///
-    /// Makes at most three read calls, none for known specs or [without
+    /// Makes at most three read calls, and none for known specs or [without
     /// look-up](Self::without_look_up). Subscribed algorithms and flavors of dedicated pools cannot
-    /// be looked up. [`unread`](Self::unread) has the errors of failed calls.
+    /// be looked up. [`unread`](Self::unread) returns the errors of failed calls.
     ///
-    /// Clones of the returned job have the specs, so [`submit`](Self::submit) does not look them up
+    /// Clones of the returned job keep the specs, so [`submit`](Self::submit) does not read them
     /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
-    /// `submit` does and [`check`](Self::check) does not.
+    /// `submit` performs and [`check`](Self::check) does not.
     ///
     /// # Errors
-    /// Rejected credentials, or calls that exceed
+    /// Returns an error for rejected credentials, or if the calls exceed
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Missing
     /// specs are violations of [`check`](Self::check).
     pub async fn look_up(mut self) -> Result<Self, Error> {
@@ -78,20 +78,20 @@ impl CreateJob {
     /// Creates the job exactly once: if the response is lost, the client searches for the job by
     /// its name before it repeats the create request.
     ///
-    /// The job is [looked up](Self::look_up) and [checked](Self::check) before.
+    /// The job is [looked up](Self::look_up) and [checked](Self::check) before the request.
     ///
-    /// If the response is lost, such as with a 503, the job is searched for at once, after 1 second
-    /// and after 3 more, because new jobs are listed with a delay. Only if it is not found, the
-    /// request is sent again, as often as
+    /// After a lost response, such as with a 503, the job is searched for at once, after 1 second
+    /// and after 3 more seconds, because new jobs are listed with a delay. Only if the job is not
+    /// found, the request is sent again, as often as
     /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits.
     ///
-    /// A found job counts if it is not more than a minute older than the request, and contradicts
-    /// none of its fields. Submits of equal requests with one name may return the same job.
+    /// A found job is returned if it is at most a minute older than the request, and contradicts no
+    /// field of the request. Calls with equal requests may return the same job.
     ///
     /// # Errors
-    /// All violations of [`check`](Self::check), in [`Error::violations`]; nothing is created then.
-    /// A rejection by the service, with similar names for an unknown engine.
-    /// [`Error::is_uncertain`] if the job may exist; the solution has the result of the search.
+    /// Returns all violations of [`check`](Self::check) in [`Error::violations`], without creating
+    /// a job, or a rejection by the service, with similar names for an unknown engine. If the job
+    /// may exist, [`Error::is_uncertain`] is `true`; the solution has the result of the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
@@ -128,7 +128,7 @@ impl Checked {
         }
     }
 
-    /// Repeats the request after a lost response only if a search finds no job.
+    /// Creates the job. Repeats the request after a lost response only if a search finds no job.
     async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
         let client = &self.client;
         let (clock, transport) = (&**client.clock(), client.transport());
@@ -205,7 +205,7 @@ async fn run<T>(
     }
 }
 
-/// Sends the body unchanged: it may have fields that the generated type lacks.
+/// Sends the request body unchanged, because it may have fields that the generated type lacks.
 async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
@@ -224,7 +224,7 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
 const DOING: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
-    /// Failures are kept, except rejected credentials: wrong signatures lock a key.
+    /// Reads the specs, and keeps errors except rejected credentials: wrong signatures lock a key.
     pub(super) async fn read_specs(
         &mut self,
         engines: bool,
@@ -280,7 +280,7 @@ impl CreateJob {
             });
         let spec = match answer {
             Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
-            // A 404 without a code comes from a gateway that does not know this path.
+            // A 404 without an error code comes from a gateway that does not know this path.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }
@@ -320,7 +320,7 @@ async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesRespo
     call.await
 }
 
-/// Adds the engines that are similar to the rejected one. Other jobs need no such call.
+/// Adds similar engines to the error for an unknown engine. Engines are read only for this error.
 pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
     match engines(client).await {
         Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {

@@ -1,4 +1,4 @@
-//! The decisions of a submission: what follows each answer, without a request.
+//! Decisions of a submission: the step that follows each response, without a request.
 //!
 //! The job of a request that may have been executed is searched for. The states are:
 //!
@@ -40,9 +40,9 @@ pub(super) enum Failure {
 pub(super) enum Found<J> {
     Created(J),
     OtherJob,
-    /// Maybe the job of the request, but it seems to be older. Clocks may differ.
+    /// Job that may belong to the request, but seems to be older. Clocks may differ.
     Unclear,
-    /// No job of this name. The new job may not be listed yet.
+    /// No job has this name. The new job may not be listed yet.
     Absent,
 }
 
@@ -69,7 +69,7 @@ impl Sent {
 }
 
 impl Unsettled {
-    /// Returns `true` if an earlier request may have created the job that has the name.
+    /// Returns `true` if the name is in use, possibly by a job that an earlier request created.
     pub(super) fn name_is_taken(&self) -> bool {
         let is_duplicate = self.error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME);
         is_duplicate && matches!(self.earlier, Sent::Lost { .. })
@@ -124,7 +124,7 @@ impl Unsettled {
     }
 }
 
-/// Equal rejections suggest that a proxy or another server answers.
+/// Returns `true` if both calls were rejected alike, as by a proxy or another server.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
@@ -172,7 +172,7 @@ pub(super) fn not_found(error: Error, name: &str, times: u32, other_job: bool) -
     error.with_solution(Some(format!("it was sent {times}, and {end}")))
 }
 
-/// Adds the path that the service rejects, which its message does not have.
+/// Adds the rejected path to an error of the service, whose message lacks the path.
 pub(super) fn explain_path(error: Error, body: &Value) -> Error {
     let code_dir = text(body, algorithm::CODE_DIR);
     let hint = match error.code() {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    /// Returns an error with this status, or one of a lost connection for status 0.
+    /// Returns an error with this HTTP status, or the error of a lost connection for status 0.
     fn error(status: u16, code: Option<&str>) -> Error {
         match status {
             0 => Error::new(ErrorKind::Connection, "cut").with_uncertainty(),
@@ -254,7 +254,7 @@ mod tests {
         Sent::Lost { error, times: 1 }
     }
 
-    /// Returns the job, or the advice of the error and whether it is uncertain.
+    /// Returns the job, or the advice of the error with a note if the error is uncertain.
     fn end<S>(next: Next<&str, S>) -> String {
         match next {
             ControlFlow::Continue(_) => "continues".to_owned(),

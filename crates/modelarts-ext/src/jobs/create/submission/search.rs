@@ -1,4 +1,4 @@
-//! Search for the job of a request whose response was lost, and its comparison with the request.
+//! Search for the job of a request whose response was lost, and comparison of jobs with requests.
 
 use std::time::{Duration, SystemTime};
 
@@ -24,9 +24,9 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// Lists that responses contain if the request did. Only an algorithm adds entries to them.
+/// Lists that responses repeat from the request. Only a stored algorithm adds entries to the lists.
 const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::OUTPUTS];
-/// Fields that the service takes from an algorithm only.
+/// Fields that the service adds to a job only if the job uses a stored algorithm.
 const START: [&str; 4] =
     [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
 const OF_ALGORITHM: [&str; 4] =
@@ -34,15 +34,15 @@ const OF_ALGORITHM: [&str; 4] =
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
 /// Names of fields whose values may be relative, or lack the address of a registry.
 const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
-/// Start of the names of the environment variables that the service sets.
+/// Prefix of the names of the environment variables that the service sets.
 const OWN_VARIABLES: &str = "MA_";
 
-/// Returns `true` unless the details contradict the body, as those of another job of the name.
+/// Returns `false` if the job contradicts the request body, so it must be another job of the name.
 pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     let Ok(details) = serde_json::to_value(job) else {
         return true;
     };
-    // The fields that only the service sets are removed from both, and so are empty values.
+    // Fields that only the service sets and empty values are removed from both bodies.
     let (sent, echo) = (request_from_details(body), request_from_details(&details));
     let (sent, echo) = (Located::root(&sent), Located::root(&echo));
     // Responses have an empty description if the request had none.
@@ -97,7 +97,7 @@ fn appended(sent: &Located<'_>) -> Vec<String> {
     parameters.iter().map(argument).collect()
 }
 
-/// Returns `true` if the response cannot have the value; a command may end with `appended`.
+/// Returns `true` if `echo` contradicts the value `sent`. A command may end with `appended`.
 fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> bool {
     match (sent, echo) {
         (Value::Object(sent), Value::Object(echo)) if name == "environments" => {
@@ -112,7 +112,7 @@ fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> b
             !OF_ALGORITHM.contains(&&**name)
                 && echo.get(name).is_some_and(|echo| contradicts(name, sent, echo, appended))
         }),
-        // Entries of a list may be in another order, and the service may add some.
+        // Elements of a list may be in another order, and the service may add elements.
         (Value::Array(_), Value::Array(_)) => is_absent(sent, echo),
         (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => false,
         (sent, echo) => {
@@ -149,7 +149,7 @@ fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
 /// Pause before each search. The service lists new jobs with a short delay.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Searches for the job of a request sent since `started`, or an older one if `name_is_taken`.
+/// Searches for the job of a request first sent at `started`, or an older job if `name_is_taken`.
 pub(super) async fn find(
     client: &Client,
     body: &Value,
@@ -171,7 +171,7 @@ pub(super) async fn find(
         }
         let mut jobs = list.stream();
         while let Some(job) = jobs.try_next().await? {
-            // The skew of the service may become known only with the response.
+            // The clock skew of the service may become known only with the response.
             let started = client.transport().service_time(started);
             // The deadline is checked even if every response is available immediately.
             tokio::task::yield_now().await;
@@ -220,7 +220,7 @@ mod tests {
         })
     }
 
-    /// Returns the result for an echo of the body with another value at this path.
+    /// Returns the result for a response like the body with another value at this JSON Pointer.
     fn with(path: &str, value: Value) -> bool {
         let mut echo = body();
         let (parent, name) = path.rsplit_once('/').unwrap();

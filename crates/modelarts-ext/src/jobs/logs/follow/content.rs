@@ -1,4 +1,4 @@
-//! Content of a followed log: its position, and what previews add to it.
+//! Content of a followed log: its position, and the text that previews add.
 
 use modelarts_api::types::LogPreview;
 
@@ -8,40 +8,40 @@ use crate::jobs::logs::{
     preview::{content, first_position},
 };
 
-/// Size of the beginning and of the end of the content that previews are compared with, in bytes.
+/// Size of the stored beginning and end of the content, which previews are compared with, in bytes.
 pub(super) const STORED: usize = 64 << 10;
 
-/// Size of text that does not recur by chance if it begins within a line, in bytes.
+/// Minimum size of an overlap within a line, in bytes. Shorter text may recur by chance.
 const LONG_OVERLAP: usize = 1 << 10;
 
 /// Content of a log as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// Position in the log at which the content ends. Gaps count.
+    /// Position in the log at which the content ends, including gaps.
     position: u64,
-    /// Beginning of the log, as the last preview of the whole log contained it.
+    /// Beginning of the log, from the last preview that contained the beginning.
     start: String,
     /// End of the content.
     end: String,
     lines: LineSplitter,
-    /// Bytes of an incomplete character at the end of the content that was read by the link.
+    /// Bytes of an incomplete character at the end of the bytes that were read by the link.
     partial_character: Vec<u8>,
 }
 
 /// Relation of a preview to the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Located {
-    /// The response may lack the text.
+    /// The relation is unknown, because the response may lack the text.
     Unknown,
-    /// The new text begins at the index `at` of the preview, after `missing` bytes that it lacks.
+    /// New text begins at the index `at` of the preview, after `missing` bytes that it lacks.
     Continued { at: usize, missing: u64 },
-    /// The preview shows another log, whose first `missing` bytes it lacks; `None` if the number is
-    /// not known.
+    /// The preview shows another log, and lacks the first `missing` bytes of that log; `None` if
+    /// the number is not known.
     Replaced { missing: Option<u64> },
 }
 
 impl Located {
-    /// Returns the number of missing bytes, if it is known and not zero.
+    /// Returns the number of missing bytes, if the number is known and not zero.
     pub(super) fn missing(self) -> Option<u64> {
         let missing = match self {
             Self::Unknown => None,
@@ -68,18 +68,18 @@ impl Content {
         self.lines.has_incomplete_line()
     }
 
-    /// Removes and returns the last line, if it is incomplete.
+    /// Removes and returns the last line if the line is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.lines.finish()
     }
 
-    /// Continues at the beginning of another log. Adds the last line of the log before it.
+    /// Adds the incomplete line of the old log, and continues at the beginning of another log.
     pub(super) fn restart(&mut self, items: &mut Vec<LogItem>) {
         items.extend(self.finish());
         *self = Self::default();
     }
 
-    /// Adds the items of a preview that was located. Bytes that it lacks are a gap.
+    /// Adds the items of a located preview. Bytes that the preview lacks become a gap.
     pub(super) fn take(
         &mut self,
         preview: &LogPreview,
@@ -100,7 +100,7 @@ impl Content {
             }
         };
         if let Some(bytes) = gap {
-            // Texts on both sides of a gap must not be compared as one.
+            // Texts on both sides of a gap must not be compared as a single text.
             self.end.clear();
             items.push(LogItem::Gap { bytes });
         }
@@ -153,7 +153,7 @@ impl Content {
         })
     }
 
-    /// Locates a preview that begins at the position `first`, if the content is at its place in it.
+    /// Locates a preview by its position. Returns `None` if the text differs from the content.
     fn locate_by_position(&self, text: &str, first: u64) -> Option<Located> {
         let at = usize::try_from(self.position.saturating_sub(first)).ok()?;
         let (known, _) = text.split_at_checked(at)?;
@@ -164,7 +164,7 @@ impl Content {
     }
 
     /// Returns the index in `text` at which the content ends, if a log of limited size has dropped
-    /// its oldest lines. `first` is the position of the text, if that is known.
+    /// its oldest lines. `first` is the position of the text, if known.
     fn locate_after_loss(&self, text: &str, first: Option<u64>) -> Option<usize> {
         let end = self.end.as_str();
         // An end of this length does not recur by chance.
@@ -213,7 +213,7 @@ impl Content {
     }
 }
 
-/// Returns the length of the bytes without an incomplete character at their end.
+/// Returns the length of the bytes without an incomplete UTF-8 character at the end.
 fn complete_len(bytes: &[u8]) -> usize {
     let last = bytes.len().saturating_sub(3);
     let begins = bytes[last..].iter().rposition(|byte| *byte >= 0xc0);

@@ -1,8 +1,8 @@
-//! Engine of a followed log: the next request, and the items that its answer adds.
+//! Engine of a followed log: the next request, and the items that a response adds.
 //!
-//! The engine sends no requests. The caller sends [`Engine::request`], and passes the answer to
-//! [`Engine::step`]. An answer that failed transiently is not passed on: the request stays the
-//! same.
+//! The engine sends no requests. The caller sends [`Engine::request`], and passes the response to
+//! [`Engine::step`]. After a transient failure, the caller passes nothing, and the request stays
+//! the same.
 
 use std::mem;
 
@@ -17,35 +17,35 @@ use crate::jobs::logs::{
 /// Request for a part of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// The newest part of the log.
+    /// Request for the newest part of the log.
     Preview,
-    /// The bytes between two positions, by the link to the log.
+    /// Request for the bytes between two positions, by the link to the log.
     Range { from: u64, to: u64 },
 }
 
-/// Answer to a request.
+/// Response to a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer<'a> {
     /// Preview of the log.
     Preview(&'a LogPreview),
     /// The service does not have the log at the moment.
     Absent,
-    /// The service has deleted the log, for good.
+    /// The service has deleted the log permanently.
     Deleted,
     /// Next bytes of the range.
     Bytes(&'a [u8]),
-    /// End of the range, or of what the link returns of it.
+    /// End of the range, or of the bytes that the link returns.
     RangeEnd,
 }
 
 /// State of a followed log.
 #[derive(Debug)]
 enum State {
-    /// Nothing was read yet. The first preview returns only this number of its last lines.
+    /// No preview was read yet. Of the first preview, only this number of last lines is returned.
     Tail(usize),
     /// The next preview continues the content that was read.
     Continuing,
-    /// The last preview lacks a part of the log, which is read by the link.
+    /// The last preview lacks a part of the log, which is being read by the link.
     Filling(Fill),
     /// The part was read by the link. The next preview follows without a pause.
     Filled,
@@ -61,7 +61,7 @@ enum State {
 /// Part of a log that is read by the link.
 #[derive(Debug)]
 struct Fill {
-    /// Content before the part. The bytes of the link must begin with it.
+    /// Content before the part. The bytes of the link must begin with this content.
     known: Vec<u8>,
     /// Position at which the part ends.
     end: u64,
@@ -69,7 +69,7 @@ struct Fill {
     expected: Vec<u8>,
     /// Position at which the preview ended.
     log_end: u64,
-    /// `true` if `known` or `expected` shows that the bytes are those of the log.
+    /// `true` if `known` or `expected` shows that the bytes belong to the log.
     is_confirmed: bool,
 }
 
@@ -78,12 +78,12 @@ struct Fill {
 pub(super) struct Engine {
     state: State,
     content: Content,
-    /// `false` if the link led to other content than the previews, so it is not used again.
+    /// `false` if the link led to other content than the previews. The link is then not used again.
     is_link_trusted: bool,
 }
 
 impl Engine {
-    /// Creates an engine that begins with this number of the existing lines, or with all.
+    /// Creates an engine that begins with the last `tail` existing lines, or with all lines.
     pub(super) fn new(tail: Option<usize>) -> Self {
         Self {
             state: tail.map_or(State::Continuing, State::Tail),
@@ -119,7 +119,7 @@ impl Engine {
         self.content.position() > 0
     }
 
-    /// Processes an answer, and adds the new items.
+    /// Processes a response, and adds the new items.
     pub(super) fn step(&mut self, answer: Answer<'_>, items: &mut Vec<LogItem>) {
         let state = mem::replace(&mut self.state, State::Continuing);
         self.state = match (state, answer) {
@@ -157,7 +157,7 @@ impl Engine {
         items: &mut Vec<LogItem>,
     ) -> State {
         let located = self.content.locate(preview);
-        // A log that has content does not become empty without its sizes.
+        // A log with content does not become empty unless the response states a size of zero.
         if located == Located::Unknown && self.has_content() {
             return State::Absent;
         }
@@ -181,7 +181,7 @@ impl Engine {
         })
     }
 
-    /// Processes the first preview. Adds only its last lines; an incomplete line is one of them.
+    /// Processes the first preview. Adds only its last `lines` lines, including an incomplete line.
     fn take_tail(&mut self, lines: usize, preview: &LogPreview, items: &mut Vec<LogItem>) {
         self.content.take(preview, self.content.locate(preview), items);
         let complete = match lines {
@@ -200,7 +200,7 @@ impl Engine {
             tracing::debug!("the link leads to another log, the gap remains");
             return State::Unfilled;
         }
-        // Index of the bytes in those of the preview.
+        // The first `until_end` bytes are in the part, the others in the preview from `at` on.
         let until_end = fill.end.saturating_sub(self.content.position());
         let (part, after) = new.split_at(new.len().min(to_index(until_end)));
         let at = to_index(self.content.position().saturating_sub(fill.end));
@@ -224,13 +224,13 @@ impl Engine {
             return State::Filled;
         }
         if self.has_content() && !fill.is_confirmed {
-            // The bytes may be those of another log.
+            // The bytes may belong to another log.
             self.restart(items);
         }
         State::Unfilled
     }
 
-    /// Continues at the beginning of the log, as that of another log.
+    /// Continues at the beginning of the log as if it were another log, after a gap.
     fn restart(&mut self, items: &mut Vec<LogItem>) {
         self.content.restart(items);
         items.push(LogItem::Gap { bytes: None });

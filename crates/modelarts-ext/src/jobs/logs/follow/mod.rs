@@ -1,6 +1,6 @@
 //! Stream of the log of a task as it grows.
 
-// `engine` decides what is read next, and which items an answer adds; `content` compares previews
+// `engine` decides the next request and the items that a response adds; `content` compares previews
 // with the content that was read. Neither sends requests.
 
 mod content;
@@ -30,29 +30,29 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Size of the items that are returned at once from a link, in bytes: that of a preview.
+/// Size in bytes at which the items from a link are returned: the maximum size of a preview.
 const CHUNK: usize = 5 << 20;
 
 impl Logs {
     /// Returns a stream of the existing and all new lines, until the job has ended.
     ///
-    /// At its end, the stream has returned each line of the log once, or has a [gap](LogItem::Gap)
-    /// for what is missing. The log is read by previews, which contain its newest part, up to 5 MB.
-    /// If a log grows by more than a preview between two polls, the lines that the preview lacks
-    /// are read by the link to the log, in their order. The same applies to a log that is longer
-    /// than a preview when the stream begins. If the link does not have these lines, or the service
-    /// does not state the length of the log, the stream contains a gap.
+    /// The stream returns each line of the log once, or a [gap](LogItem::Gap) in place of missing
+    /// lines. The log is read by previews, which contain the newest part of the log, up to 5 MB. If
+    /// a log grows by more than a preview between two polls, the lines that the preview lacks are
+    /// read by the link to the log, in their order. The same applies to a log that is longer than a
+    /// preview when the stream begins. If the link does not have these lines, or the service does
+    /// not state the length of the log, the stream contains a gap.
     ///
     /// The stream ends with the first successful poll of the log after the end of the job, at most
-    /// one [`interval`](Self::interval) after the end: logs are complete at that time, because a
+    /// one [`interval`](Self::interval) after the end. Logs are complete at that time, because a
     /// job reaches its final phase about half a minute after its code has ended
-    /// (`openapi/SOURCES.md`, D-159). If the job ran and its log does not exist, the stream
+    /// (`openapi/SOURCES.md`, D-159). If the job ran but the log does not exist, the stream
     /// continues until the log exists, or until the [`quiet`](Self::quiet) time has passed. If the
     /// job is restarted meanwhile, the stream continues.
     ///
-    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
+    /// Transient errors do not end the stream, and a failed poll is not the last poll. If the
     /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
-    /// with the error; throttling only slows the stream.
+    /// with the error. Throttling only slows the stream.
     ///
     /// A log that is replaced, as by a restart of its task, is read from its beginning, after a
     /// gap. If a log drops its oldest lines, the stream continues after the last line that was
@@ -71,12 +71,12 @@ impl Logs {
     }
 }
 
-/// Requests for a followed log, and their state.
+/// Requests for a followed log, with the state of the log.
 #[derive(Debug)]
 pub(crate) struct LogFollower {
     logs: Logs,
     engine: Engine,
-    /// Reader of the part that is read by the link.
+    /// Reader of the part that is currently read by the link.
     link: Option<LinkReader>,
     pub(crate) polls: SourcePolls,
 }
@@ -90,7 +90,7 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls the log once.
+    /// Polls the log once, and returns the new items.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Batch<LogItem>, Error> {
         self.polls.begin(end_watch);
         let mut items = Vec::new();
@@ -120,7 +120,7 @@ impl LogFollower {
         Ok(())
     }
 
-    /// Reads bytes by the link. If that fails, they are a gap.
+    /// Reads the bytes of a range by the link. If the link fails, the bytes become a gap.
     async fn read_range(&mut self, from: u64, to: u64, items: &mut Vec<LogItem>) {
         let link = self.link.take();
         let mut link = link.unwrap_or_else(|| LinkReader::new(&self.logs, from, Some(to)));
@@ -152,7 +152,7 @@ impl LogFollower {
         self.polls.complete();
     }
 
-    /// Returns the last items; `is_gone` is `true` if the job was deleted.
+    /// Returns the last items of the stream; `is_gone` is `true` if the job was deleted.
     pub(crate) fn finish(&mut self, is_gone: bool) -> Vec<LogItem> {
         if is_gone {
             self.engine.step(Answer::Absent, &mut Vec::new());
