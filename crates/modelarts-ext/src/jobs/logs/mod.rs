@@ -78,7 +78,7 @@ impl JobHandle {
             job: self.clone(),
             task: task.into(),
             interval: Duration::from_secs(5),
-            quiet: Duration::from_secs(15),
+            quiet: Duration::from_secs(30),
             tail: None,
         }
     }
@@ -99,7 +99,7 @@ impl Logs {
     }
 
     /// Sets the quiet time: the maximum time for which [`follow`](Self::follow) waits for a log
-    /// that does not exist, after the end of the job. Default: 15 seconds.
+    /// that does not exist, after the end of the job. Default: 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
