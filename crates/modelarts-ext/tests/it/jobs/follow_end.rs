@@ -271,10 +271,10 @@ async fn the_log_of_a_job_that_ran_is_waited_for() {
     assert_eq!((clock.slept(), server.left()), (vec![seconds(5)], 0));
 
     let round = [details("Failed"), no_log()];
-    let (server, clock, job) = scripted(std::iter::repeat_n(round, 4).flatten()).await;
+    let (server, clock, job) = scripted(std::iter::repeat_n(round, 7).flatten()).await;
     let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, []);
-    assert_eq!((clock.slept(), server.left()), (vec![seconds(5); 3], 0));
+    assert_eq!((clock.slept(), server.left()), (vec![seconds(5); 6], 0));
 }
 
 #[tokio::test]
