@@ -214,7 +214,7 @@ impl Reader {
         let (mut pass, search) = match mem::replace(&mut self.state, State::Done(None)) {
             State::FirstPage(pass) | State::Pass(pass) => (pass, None),
             State::Search(pass, search) => (pass, Some(search)),
-            State::Unit(pass) => return self.detect_unit(pass, &keys),
+            State::Unit(pass) => return self.detect_unit(pass, &keys, skipped),
             State::Done(error) => return Ok(self.again(State::Done(error))),
         };
         let mut answer = self.answer(&pass, window, (keys, skipped), stated)?;
@@ -310,7 +310,7 @@ impl Reader {
         let kept = answer.keys.into_iter().zip(&returned).enumerate();
         let kept = kept.filter(|(at, (_, new))| **new || !self.info.unique && *at >= split);
         self.history.remember(kept.map(|(_, (key, _))| key));
-        pass.unreadable += answer.skipped as u64;
+        pass.unreadable += (answer.skipped as u64).min(end.saturating_sub(pass.read));
 
         // A short page without a new row is the last one, if another page was longer. Otherwise
         // rows may have been removed, or pages are shorter than requested.
@@ -363,11 +363,17 @@ impl Reader {
     }
 
     /// Determines the unit of offsets from the rows of the window at offset 1.
-    fn detect_unit(&mut self, mut pass: Pass, keys: &[String]) -> Result<Step, Error> {
+    fn detect_unit(
+        &mut self,
+        mut pass: Pass,
+        keys: &[String],
+        skipped: usize,
+    ) -> Result<Step, Error> {
         let hashes = self.history.hashes(keys);
         let known = hashes.iter().filter(|row| self.history.has_seen(**row)).count();
-        let unit = match keys.len() {
-            rows if 4 * known <= rows => OffsetUnit::Pages,
+        // A row that could not be decoded may be known or not.
+        let unit = match keys.len() + skipped {
+            rows if 4 * (known + skipped) <= rows => OffsetUnit::Pages,
             rows if 4 * (known + 1) >= 3 * rows => OffsetUnit::Records,
             _ => return self.doubt_unit(pass),
         };

@@ -146,6 +146,20 @@ fn rows_that_could_not_be_read_are_counted_once_when_a_list_is_read_again() {
     }
 }
 
+/// Rows that could not be decoded do not show the unit of offsets.
+#[test]
+fn the_unit_of_offsets_is_found_among_rows_that_could_not_be_read() {
+    for unit in UNITS {
+        for unreadable in [1..50, 0..50, 1..60] {
+            let unreadable: Vec<u32> = unreadable.collect();
+            let readable: Vec<u32> = (0..120).filter(|row| !unreadable.contains(row)).collect();
+            let setting = Setting { unit, disputed: true, unreadable, ..Setting::of(120) };
+            let (rows, error, _) = read::<true>(&setting);
+            assert!(error.is_some() || rows == readable, "{unit:?}: {rows:?}");
+        }
+    }
+}
+
 /// Both the position and a reread of the list include the unreadable rows.
 #[test]
 fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
