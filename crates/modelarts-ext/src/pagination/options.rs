@@ -7,10 +7,8 @@ use crate::{error::Error, list_position::Position};
 /// Maximum supported number of rows before a position, so that offsets cannot overflow.
 pub(super) const MAX_ROWS: u64 = u32::MAX as u64;
 
-/// Default number of pages that are requested concurrently.
 const PAGES_IN_FLIGHT: usize = 4;
 
-/// Options for reading a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) size: u32,

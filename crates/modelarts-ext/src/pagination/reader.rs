@@ -30,7 +30,6 @@ const MAX_UNIT_DOUBTS: u32 = 4;
 /// Minimum number of rows on the pages from which the unit of offsets is detected.
 const MIN_ROWS_OF_UNIT: u32 = 4;
 
-/// Error message if the unit of offsets could not be detected.
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
                               said what its offset counts; say it with `offset_is`, or read the \
                               list again";

@@ -10,7 +10,6 @@ use crate::{
     },
 };
 
-/// Error message if none of the known rows can be found again.
 const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
                                 said where to go on; read it again";
 impl Reader {
