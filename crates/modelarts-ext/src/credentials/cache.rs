@@ -140,10 +140,10 @@ impl State {
 }
 
 impl CachedCredentials {
-    fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
+    fn postpone(&mut self, now: SystemTime, min_pause: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
         let pause = left.map_or(RETRY_PAUSE, |left| RETRY_PAUSE.min(left / 4));
-        self.renew_at = now.checked_add(pause.max(retry_after));
+        self.renew_at = now.checked_add(pause.max(min_pause));
     }
 }
 
@@ -209,16 +209,17 @@ impl Inner {
             Ok(credentials) => return Ok(credentials),
             Err(error) => error,
         };
-        let retry_after = error.retry_after().map(|wait| wait.min(REJECTION_PAUSE));
         let is_rejection = error.status().is_some() && !error.is_retryable();
-        if let Some(pause) = is_rejection.then_some(REJECTION_PAUSE).or(retry_after) {
+        let retry_after = || error.retry_after().map(|wait| wait.min(REJECTION_PAUSE));
+        let pause = is_rejection.then_some(REJECTION_PAUSE).or_else(retry_after);
+        if let Some(pause) = pause {
             let until = now.checked_add(pause).unwrap_or(now);
             state.rejection = Some((error.clone(), until));
         }
         let Some(cached) = state.valid(now) else {
             return Err(error);
         };
-        cached.postpone(now, retry_after.unwrap_or_default());
+        cached.postpone(now, pause.unwrap_or_default());
         tracing::warn!(
             source = ?self.source,
             %error,

@@ -211,7 +211,13 @@ async fn a_wrong_password_is_not_tried_again_and_again() {
     // A changed password does not invalidate a token that is still valid.
     day.bench.clock.advance(hours(23) + minutes(40));
     day.set_down(401);
+    for _ in 0..5 {
+        assert_eq!(day.token().await, "TK-s3cr3t-1");
+        day.bench.clock.advance(minutes(1));
+    }
+    assert_eq!(day.asked(), 3);
     assert_eq!(day.token().await, "TK-s3cr3t-1");
+    assert_eq!(day.asked(), 4);
 }
 
 #[tokio::test]
