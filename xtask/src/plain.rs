@@ -49,8 +49,7 @@ pub fn plain(description: &Value) -> Value {
     plain
 }
 
-/// Converts an open enumeration to the type `string`, and moves its known values into its
-/// description.
+/// Converts an open enumeration to the type `string`, and adds its known values to its description.
 fn close(schema: &mut Map<String, Value>, known: &str, values: Option<&Value>) {
     let values: Vec<String> = values
         .and_then(|known| known.get("enum"))

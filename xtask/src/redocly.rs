@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// Program of Redocly, which `.ci/npm` installs.
+/// Executable of Redocly, which `.ci/npm` installs.
 const PROGRAM: &str = "node_modules/.bin/redocly";
 
 /// Runs a command of Redocly that writes one file from a description.

@@ -30,7 +30,7 @@ pub fn causes() -> PathBuf {
     root().join("openapi/causes.yaml")
 }
 
-/// Returns the path of the plain variant of the description, which each command generates again.
+/// Returns the default path of the plain variant of the description.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }

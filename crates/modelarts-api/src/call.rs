@@ -59,7 +59,7 @@ pub async fn send(
 /// [`types`](crate::types), or as JSON.
 ///
 /// # Errors
-/// Returns an error if the body cannot be decoded.
+/// Returns an error if the body cannot be decoded, or not within the time limit.
 // The error contains the whole response, and is therefore large.
 #[allow(clippy::result_large_err)]
 pub fn decode_response<T: Decode>(

@@ -70,7 +70,7 @@ pub struct Signature {
     pub cause: Cause,
     /// Class of the cause.
     pub class: Class,
-    /// Confidence in the cause if a matching line is the last output of the process.
+    /// Confidence in the cause if no ordinary output follows the line; otherwise at most `Likely`.
     pub confidence: Confidence,
     /// Required position of the first part in the line.
     pub position: Position,
@@ -102,7 +102,7 @@ pub enum Position {
 }
 
 impl Cause {
-    /// Returns the texts of the cause. `None` if the table contains no texts for the cause.
+    /// Returns the texts of the cause. Returns `None` if the table contains no texts for the cause.
     #[must_use]
     pub fn texts(self) -> Option<&'static CauseTexts> {
         CAUSES.get(self as usize)

@@ -56,7 +56,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the HTTP status of the response. `None` if no response was received.
+    /// Returns the HTTP status of the response. Returns `None` if no response was received.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {

@@ -28,7 +28,7 @@ pub(crate) fn normalise(body: &mut Bytes) {
 }
 
 /// Returns the code and the message of an error body of any shape that the service, the gateway or
-/// IAM uses. `None` for a body that is not a JSON object, such as an HTML page of a proxy.
+/// IAM uses. Returns `None` for a body that is not a JSON object, such as an HTML page of a proxy.
 #[must_use]
 pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
@@ -63,12 +63,12 @@ pub(crate) fn is_error(body: &[u8]) -> bool {
     NAMES.iter().any(|name| own_text(&object, name).is_some()) || nested().is_some()
 }
 
-/// Returns the string at a top-level key. `None` if there is no string, or an empty one.
+/// Returns the string at a top-level key, or `None` if there is no string, or an empty one.
 fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Converts the body to an `ApiError`. `None` if the body already is an `ApiError`.
+/// Converts the body to an `ApiError`. Returns `None` if the body already is an `ApiError`.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         return Some(text_error(body));
@@ -93,7 +93,7 @@ fn text_error(body: &[u8]) -> Value {
 }
 
 /// Returns a message with the title of an HTML page, or with the first words if the page has no
-/// title. `None` if the text is not an HTML page.
+/// title. Returns `None` if the text is not an HTML page.
 #[must_use]
 pub fn html_page(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -143,7 +143,7 @@ fn excerpt<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Returns the first pair of code and message at the top level or in a nested object, in the order
-/// of the official SDK. IAM sends `{"error": {"code", "message", "title"}}`.
+/// of the official SDK, otherwise a message. IAM sends `{"error": {"code", "message", "title"}}`.
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
     const PAIRS: [(&str, &str); 6] = [
         ("error_code", "error_msg"),

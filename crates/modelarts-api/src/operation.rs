@@ -65,7 +65,7 @@ const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     index == one.len() && index == other.len()
 }
 
-/// How a list is paged: what its offset counts, if it has one.
+/// Unit of the offset of a list, or the way in which a list without an offset is paged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Offset {
@@ -97,18 +97,18 @@ pub enum ParameterLocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pagination {
-    /// How the list is paged.
+    /// Unit of the offset, or the way of paging without an offset.
     pub offset: Offset,
     /// `true` if sources disagree about the unit of the offset (`openapi/SOURCES.md`, "Without a
     /// number").
     pub disputed: bool,
     /// Part of the request that contains the paging parameters.
     pub location: ParameterLocation,
-    /// Name of the parameter for the offset of the page. `None` for a list of a single page.
+    /// Name of the parameter for the offset of the page. `None` if the list has no offset.
     pub offset_name: Option<&'static str>,
-    /// Name of the parameter for the maximum number of entries on a page.
+    /// Name of the parameter for the maximum number of entries on a page. `None` for a single page.
     pub limit_name: Option<&'static str>,
-    /// Maximum value of the parameter `limit_name`, in entries.
+    /// Maximum number of entries on a page. `None` if no source states a maximum.
     pub max_limit: Option<u32>,
     /// Names of parameters and fields for [`Offset::LineCursor`]. `None` for any other paging.
     pub cursor: Option<Cursor>,

@@ -57,8 +57,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns a future that completes after `duration`, measured by this clock.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Without a runtime, calls
-    /// then return an error, and tokio does not panic. Default: `false`.
+    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Outside of a runtime, calls
+    /// then return an error instead of panicking. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
     }

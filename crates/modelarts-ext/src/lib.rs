@@ -50,7 +50,7 @@
 //!
 //! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
 //! and credentials from environment variables and files. Use paths, an image and a flavor of the
-//! project. The crate [modelarts-obs] sends local code and data to OBS, and receives job outputs.
+//! project. The crate [modelarts-obs] uploads code and data to OBS, and downloads the outputs.
 //!
 //! # Modules
 //!
@@ -98,7 +98,7 @@
 //! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
 //! | `generate` | generates the code of modelarts-api at build time, instead of the packaged code |
 //!
-//! The crate installs no process-wide TLS provider; [`client`] has notes for programs with reqwest.
+//! The crate installs no process-wide crypto provider; see [`client`] for programs with reqwest.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
 //! [modelarts-obs]: https://docs.rs/modelarts-obs
@@ -126,9 +126,9 @@ mod transport;
 pub mod validation;
 
 pub mod guide {
-    //! Pages on the use of the SDK, as in the repository.
+    //! Guides, which the repository contains as Markdown files.
 
-    // The programs use modelarts-obs, so the doc tests of that crate compile the page.
+    // The examples use modelarts-obs, so the doc tests of that crate compile the page.
     #[cfg_attr(not(doctest), doc = include_str!("../CREATING.md"))]
     #[cfg_attr(doctest, doc = "The page is tested by modelarts-obs.")]
     pub mod creating {}

@@ -18,10 +18,10 @@ pub struct Position {
     pub(crate) last: Vec<String>,
     /// `true` if the list has earlier rows whose keys are not stored.
     pub(crate) more: bool,
-    /// Unit of offsets; `None` if the unit was not detected.
+    /// Unit of offsets; `None` if the unit is uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<OffsetUnit>,
-    /// Search that contains the position; `None` for a list that is one search.
+    /// Search that contains the position; `None` for a list that is not divided into searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) search: Option<SearchPosition>,
 }
@@ -62,7 +62,7 @@ impl OffsetUnit {
 
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// Detected units of offsets of the lists whose sources disagree (SOURCES, "Without a number").
+/// Detected units of offsets, for lists with disputed units (SOURCES, "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

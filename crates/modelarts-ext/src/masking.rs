@@ -8,21 +8,21 @@ const SECRET_NAMES: [&str; 6] =
     ["password", "secret", "token", "credential", "access_key", "private_key"];
 /// Words in the names of environment variables with credentials, such as `KEY` in `API_KEY`.
 const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
-/// Ends of words in such names. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
+/// Suffixes of words in such names. They do not match `MAX_TOKENS` or `TOKENIZERS_PARALLELISM`.
 const SECRET_ENDS: [&str; 8] =
     ["password", "passwords", "passwd", "secret", "secrets", "token", "apikey", "credentials"];
 const SIGNATURES: [&str; 4] =
     ["signature=", "x-amz-security-token=", "x-obs-security-token=", "x-amz-credential="];
 
 /// Masks the values of environment variables, of fields with names of credentials and of sensitive
-/// hyper-parameters, and the parameters of presigned links. Returns the number of masked values.
+/// hyper-parameters, and the query of presigned URLs. Returns the number of masked values.
 pub fn mask(value: &mut Value) -> usize {
     mask_value(value, false, &|_| true)
 }
 
 /// Masks secrets in a job that the caller has just described. Of the environment variables, only
 /// those with names of credentials and the `inherited` variables are masked. Returns the number of
-/// masked values. Other values, such as `SEED=1`, must be visible, as in the plan of
+/// masked values. Other values, such as `SEED=1`, must be visible, as in the output of
 /// `kubectl --dry-run`.
 pub fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
     mask_value(value, false, &|name| {

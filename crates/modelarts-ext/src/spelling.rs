@@ -2,7 +2,7 @@
 
 const MIN_LIKENESS: f64 = 0.8;
 
-/// Returns the known name that is most similar to a misspelt or incomplete name.
+/// Returns the known name that is most similar to `name`, or `None` if none is similar enough.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
@@ -14,7 +14,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             (lower.starts_with(&name), likeness, known)
         })
         .filter(|(_, likeness, _)| *likeness >= MIN_LIKENESS)
-        // A name that begins like a known one, such as a version without its suffix, is incomplete.
+        // A known name that begins with `name`, such as a version with a suffix, takes precedence.
         .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
         .map(|(_, _, known)| known)
 }

@@ -31,8 +31,8 @@ use crate::error::Error;
 /// # Ok::<(), modelarts_ext::Error>(())
 /// ```
 ///
-/// The range is the years -9999 to 9999, in nanoseconds. A time outside this range becomes
-/// [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
+/// The range is the years -9999 to 9999, with nanosecond precision. A result outside this range
+/// becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 

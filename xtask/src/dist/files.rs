@@ -36,8 +36,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the committed files of the folder. Other files, such as generated clients and packages
-/// of npm and pip, are not part of a release.
+/// Returns the tracked files of the folder that are part of a release. Untracked files, such as
+/// generated clients and packages of npm and pip, are not.
 fn committed(root: &Path) -> Result<Vec<PathBuf>> {
     let names = workspace::files(&root.join(DESCRIPTION), &[])?;
     let names = names.into_iter().map(PathBuf::from);

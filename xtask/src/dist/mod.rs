@@ -1,6 +1,5 @@
 //! `cargo xtask dist`: builds a release of the description in `target/dist`, as a folder and as an
-//! archive with checksums. `cargo xtask dist notices` writes the licences for the
-//! package for Python.
+//! archive with checksums. `cargo xtask dist notices` writes the licences for the Python package.
 
 mod archive;
 mod files;
@@ -25,7 +24,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the licences of the packages in the programs to a file of the package for Python.
+/// Writes the licences of the packages in the programs to a file of the Python package.
 pub fn notices() -> Result<()> {
     notices::write(&workspace::root().join("crates/modelarts-cli/THIRD-PARTY-NOTICES.txt"))
 }

@@ -16,8 +16,7 @@ use crate::{
     spec::{Document, Operation},
 };
 
-/// Returns the description with its extensions as text. The section about signing is from the
-/// README in its folder.
+/// Returns the description with its extensions as text. The section about signing is from `readme`.
 pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
     let mut copy: Yaml = yaml_serde::from_str(yaml)?;
     let description: Value = yaml_serde::from_value(copy.clone())?;
@@ -181,7 +180,7 @@ fn again(retry: Retry) -> &'static str {
     }
 }
 
-/// Describes when a call is repeated: with one word for all effects, or with a word for each.
+/// Describes the retry conditions: one for all effects, or one for each effect if they differ.
 fn by_effect(retry: &Retries) -> String {
     if retry.read == retry.idempotent && retry.read == retry.create {
         return again(retry.read).to_owned();

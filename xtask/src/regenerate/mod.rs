@@ -23,7 +23,7 @@ pub fn read(description: &Path) -> Result<Value> {
     codegen::parse(&yaml).with_context(|| file_name(description))
 }
 
-/// Generates the code of the description in a file, and of the causes, as the texts of the
+/// Generates the code from the description in a file and from the causes. Returns the texts of the
 /// snapshots by name.
 pub fn generate(description: &Path) -> Result<BTreeMap<String, String>> {
     let generated = codegen::generate(&read(description)?);

@@ -52,7 +52,6 @@ pub struct Placeholder {
     pub description: String,
 }
 
-/// Kind of an event.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kind {
@@ -147,7 +146,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the definitions of parameters.
+    /// Returns the definitions of parameters, with their JSON Pointers.
     pub fn parameters(&self) -> impl Iterator<Item = (&String, &'a Map<String, Value>)> {
         let objects = self.objects.iter().map(|(place, object)| (place, *object));
         objects.filter(|(_, object)| object.contains_key("in") && object.contains_key("schema"))

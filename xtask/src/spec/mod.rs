@@ -1,7 +1,7 @@
-//! `cargo xtask spec`: checks that the extensions of the description have their form, that the
+//! `cargo xtask spec`: checks that the extensions of the description are well-formed, that the
 //! description complies with the rules in [`rules`], and that Rust code can be generated from it.
-//! Redocly checks examples and the constructs that generators of other languages cannot take
-//! (`openapi/lint/redocly.yaml`).
+//! Redocly checks examples, and rejects constructs that generators of other languages do not
+//! support (`openapi/lint/redocly.yaml`).
 
 mod document;
 mod report;
@@ -31,7 +31,7 @@ pub fn check(description: &Path) -> Result<ExitCode> {
     })
 }
 
-/// Returns a sentence for each offence. The rules are checked if the extensions have their form,
+/// Returns a sentence for each offence. The rules are checked if the extensions are well-formed,
 /// and the code is generated if the description complies with the rules.
 pub fn offences(description: &Value) -> Vec<String> {
     let document = match Document::read(description) {

@@ -20,7 +20,7 @@ pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     }
 }
 
-/// Converts a float without a fraction, such as `5.0`, to an integer. `None` above 2^53.
+/// Converts a float such as `5.0` to an integer. Returns `None` for a fraction, or above 2^53.
 fn whole_number(number: f64) -> Option<i64> {
     // 2^53. Up to this value, a float represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;

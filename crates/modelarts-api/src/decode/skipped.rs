@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Number of skipped elements of the outermost list, whose elements are the rows of a page.
+    /// Number of skipped elements of lists outside of other lists, such as the rows of a page.
     pub rows: usize,
     /// Number of skipped elements of lists inside other lists.
     pub nested: usize,

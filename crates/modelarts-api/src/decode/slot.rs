@@ -69,7 +69,7 @@ impl Expected for Slot<'_> {
 /// Type that can be decoded from all forms in which the service sends its values.
 pub trait Decode: Sized + 'static {
     /// Returns the slot for a value of this type. The value is `None` after decoding if the service
-    /// sends `null`, or a blank string where a number or an object is expected.
+    /// sends `null`, or a blank string instead of, for example, a number or an object.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
     /// Returns the slot for an element of a list or map. If elements can be any JSON, `null` is

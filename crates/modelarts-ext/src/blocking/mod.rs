@@ -11,8 +11,8 @@
 //!
 //! # Submit a job, follow its log, and wait for it
 //!
-//! This program runs without a cloud account: it starts a local service, the crate
-//! [modelarts-emulator](https://docs.rs/modelarts-emulator), which it needs as a second dependency.
+//! This program runs without a cloud account, because it starts the emulator of the crate
+//! [modelarts-emulator](https://docs.rs/modelarts-emulator), which is an additional dependency.
 //!
 //! ```
 //! use modelarts_emulator::Emulator;
@@ -82,12 +82,12 @@ use tokio::{
 
 use crate::http::runtime;
 
-/// Pause before a future is polled again, if kept wakers cannot be detected.
+/// Pause before a future is polled again, if deferred wakers cannot be detected.
 const REPOLL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Methods that block the calling thread. See the [module](self).
 pub trait BlockingExt: Sized {
-    /// Runs a future to its end, and returns its output.
+    /// Runs a future to completion, and returns its output.
     ///
     /// ```no_run
     /// # fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -106,7 +106,7 @@ pub trait BlockingExt: Sized {
         run(|| self.into_future())
     }
 
-    /// Converts a stream into an iterator, which waits for each item and ends like the stream.
+    /// Converts a stream into an iterator, which waits for each item and ends with the stream.
     ///
     /// Dropping the iterator drops the stream, and with it the requests in progress.
     fn blocking_iter(self) -> BlockingIter<Self>
@@ -160,15 +160,15 @@ impl<S> Drop for BlockingIter<S> {
     }
 }
 
-/// Makes the background runtime the current one of this thread, also in another runtime.
+/// Enters the background runtime, also inside another. Returns `None` if it could not be started.
 fn enter() -> Option<EnterGuard<'static>> {
     runtime::background().map(Handle::enter)
 }
 
-/// Parks the thread itself: the executors of tokio and futures would panic in one another.
+/// Runs a future without an executor, because a nested `block_on` of tokio or of futures panics.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     let _context = enter();
-    // tokio lets a task poll only a limited number of ready resources before it returns.
+    // The cooperative budget of an enclosing tokio task is not reset while this thread blocks.
     let mut future = pin!(unconstrained(start()));
     let wake_up = Arc::new(WakeUp { thread: thread::current(), is_due: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&wake_up));
@@ -192,7 +192,7 @@ fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     }
 }
 
-/// Waker of a blocked thread. The future may consume the token of `park` by a blocking call.
+/// Waker of a blocked thread. Stores `is_due`, because the future may consume the `park` token.
 struct WakeUp {
     thread: Thread,
     is_due: AtomicBool,
@@ -209,11 +209,11 @@ impl Wake for WakeUp {
     }
 }
 
-/// Detects wakers that the runtime of this thread keeps, such as that of `yield_now`.
+/// Detects wakers that the tokio runtime of this thread defers, such as that of `yield_now`.
 struct KeptWakers {
     marker: Arc<Marker>,
     waker: Waker,
-    /// `false` if the runtime does not treat the marker as described.
+    /// `true` if the runtime wakes the marker at once, or defers it as `have_grown` expects.
     are_detectable: bool,
 }
 
@@ -229,7 +229,7 @@ impl KeptWakers {
         wakers
     }
 
-    /// Adds the marker. Returns `true` if it was not the last waker of the list.
+    /// Defers the marker. Returns `true` if the marker was not already the last deferred waker.
     fn have_grown(&self) -> bool {
         let before = Arc::strong_count(&self.marker);
         let mut context = Context::from_waker(&self.waker);

@@ -68,7 +68,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// Sorts in ascending order, such as oldest algorithm first. Default: descending order.
+    /// Sorts in ascending order, such as the oldest algorithm first. Default: descending order.
     pub fn ascending(mut self) -> Self {
         self.query.order = SortOrder::Asc;
         self

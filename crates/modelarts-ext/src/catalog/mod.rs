@@ -33,7 +33,7 @@
 //! | [search algorithms](Client::hyperparameter_search_algorithms) | |
 //! | [search templates](Client::search_templates) | |
 
-// `RowSource` lists with one generated operation. `algorithms` is the list with conditions.
+// `RowSource` implements lists of a single operation. Only `algorithms` has its own source.
 
 mod algorithms;
 mod of_job;
@@ -79,7 +79,7 @@ impl Client {
         .list()
     }
 
-    /// Lists the preset images, by engine and version.
+    /// Lists the preset images, each with its engine and version.
     pub fn engines(&self) -> List<TrainingEngine> {
         RowSource::new(
             self,

@@ -95,7 +95,7 @@ impl JobHandle {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                // The field `count` of the response includes only the rows of the page.
+                // The field `count` of the response is the number of rows of the page.
                 let counts = Counts::new(answer.total, None, answer.limit);
                 (trials(answer.items.unwrap_or_default()), counts)
             },
@@ -115,7 +115,7 @@ impl JobHandle {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.offset(offset).limit(limit).send())
             },
-            // The field `total` of the response includes only the rows of the page.
+            // The field `total` of the response is the number of rows of the page.
             |answer: ListFtArtifactsResponse| (answer.artifact_info, Counts::default()),
         );
         let rows = rows.id(|artifact| artifact.artifact_id.as_deref());
@@ -132,7 +132,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns the value in a column, such as `trial_id`, `status` or a metric, if there is one.
+    /// Returns the value in a column, such as `trial_id`, `status` or a metric, if present.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {

@@ -105,8 +105,8 @@ impl ClientBuilder {
     /// 8. the metadata service, if enabled by [`metadata`](Self::metadata)
     ///
     /// The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported. If no
-    /// source is found and this variable is set, the error states it. In a pod, pass a custom
-    /// [`FetchCredentials`](crate::credentials::FetchCredentials) to
+    /// source is found and this variable is set, the error mentions it. In a pod, pass a
+    /// [`CachedProvider`](crate::credentials::CachedProvider) with a custom source to
     /// [`credentials`](Self::credentials).
     ///
     /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, otherwise the first of
@@ -223,8 +223,8 @@ impl ClientBuilder {
     }
 
     /// Sets the time limit of a method with several calls, such as
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit). Default: 5 minutes. To decode
-    /// a response that arrived in time, the [time limit of the call](Self::timeout) applies.
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit). Default: 5 minutes. The
+    /// decoding of a response that arrived in time is limited only by [`timeout`](Self::timeout).
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.calls.overall_timeout = timeout;
         self

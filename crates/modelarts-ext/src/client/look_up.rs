@@ -63,7 +63,7 @@ async fn look_up<T, F: Future<Output = Result<T, Error>>>(
 }
 
 impl Client {
-    /// Looks up the user of the credentials, with one request to IAM that both clouds permit.
+    /// Looks up the user of the credentials, with one request to IAM that both clouds support.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -81,7 +81,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for temporary keys, an unknown endpoint of IAM, or rejected credentials.
+    /// Returns an error for temporary keys, an unknown endpoint of IAM, or a failed request.
     pub async fn current_user(&self) -> Result<CurrentUser, Error> {
         let doing = "the user was being looked up";
         look_up(self.transport(), doing, || self.request_user()).await

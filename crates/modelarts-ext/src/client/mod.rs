@@ -15,7 +15,7 @@
 //!     .timeout(Duration::from_secs(30))
 //!     .build()?;
 //!
-//! // Any operation of the description: signed, retried, with the facts about the call.
+//! // Any operation of the description: signed, retried, with the details of the call.
 //! let flavors = client
 //!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
 //!     .await?;
@@ -198,7 +198,7 @@ impl Client {
         )
     }
 
-    /// Calls an operation with the generated client. Returns errors of this crate and call details.
+    /// Calls an operation with the generated client. The response contains details of the call.
     ///
     /// The method `body` accepts the builder of the body type, or a value of the body type, which
     /// serde can decode from JSON. If a builder lacks a required field, the error names the field.
@@ -240,7 +240,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Returns an error of any kind; see [`Error`].
+    /// Returns an error if a parameter is missing or invalid, or if the call fails; see [`Error`].
     pub async fn call<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
@@ -273,8 +273,8 @@ impl Client {
         self.0.location.cloud
     }
 
-    /// Returns the region from the settings, otherwise the region in the endpoint. `None` if no
-    /// setting contains a region and the endpoint belongs to no cloud, such as that of an emulator.
+    /// Returns the region from the settings, otherwise the region in the endpoint. Returns `None`
+    /// for an endpoint that belongs to no cloud, as that of the emulator, if no region is set.
     #[must_use]
     pub fn region(&self) -> Option<&str> {
         self.0.location.region.as_deref()
@@ -282,10 +282,10 @@ impl Client {
 
     /// Returns the endpoint of OBS from `MODELARTS_OBS_ENDPOINT`, otherwise the endpoint of OBS in
     /// the region, from `HUAWEICLOUD_SDK_REGION_OBS_<REGION>`, the regions file or the table of
-    /// this crate. `None` if the endpoint is unknown.
+    /// this crate. Returns `None` if the endpoint is unknown.
     ///
     /// # Errors
-    /// Returns an error if the regions file is invalid.
+    /// Returns an error if the regions file or `HUAWEICLOUD_SDK_REGION_OBS_<REGION>` is invalid.
     pub fn obs_endpoint(&self) -> Result<Option<String>, Error> {
         let location = &self.0.location;
         match (location.environment.variable(OBS_ENDPOINT), self.region()) {
@@ -298,10 +298,10 @@ impl Client {
     }
 
     /// Returns the endpoint of IAM from the settings or from the source of the credentials,
-    /// otherwise the endpoint of IAM in the region. `None` if the endpoint is unknown.
+    /// otherwise the endpoint of IAM in the region. Returns `None` if the endpoint is unknown.
     ///
     /// # Errors
-    /// Returns an error if the regions file is invalid.
+    /// Returns an error if the regions file or `HUAWEICLOUD_SDK_REGION_IAM_<REGION>` is invalid.
     pub fn iam_endpoint(&self) -> Result<Option<String>, Error> {
         self.0.location.iam_endpoint()
     }

@@ -62,19 +62,19 @@ impl ClientBuilder {
     /// Creates the client without sending a request. The id of the project must be set.
     ///
     /// # Errors
-    /// Returns an error if a setting is invalid, or an error that lists all missing settings.
+    /// Returns an error if a setting is invalid or missing. The message lists all missing settings.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve(true)?;
         let id = config.project.id.clone().ok_or_else(no_project_id)?;
         config.into_client(&id)
     }
 
-    /// Creates the client, and looks up the id of the project if it is not set. A token determines
-    /// the project. For keys, the client searches IAM for the project with the configured name,
-    /// otherwise with the name of the region, otherwise for the only project.
+    /// Creates the client, and looks up the id of the project if it is not set: in the token of a
+    /// [`Password`](crate::credentials::Password), otherwise in IAM, by the name of the project or,
+    /// without a name, of the region. Without either, IAM must return a single project.
     ///
     /// # Errors
-    /// Returns the errors of [`build`](Self::build), and an error if no single project is found.
+    /// Returns the errors of [`build`](Self::build), and an error if the look-up fails.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve(false)?;
         let id = match &config.project.id {

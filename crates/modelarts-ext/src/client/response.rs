@@ -12,10 +12,9 @@ use crate::{
 
 /// Response of an operation, with the details of the call. Dereferences to the decoded body.
 ///
-/// A method takes precedence over a body field with the same name. Read such a field with
-/// `(*response).status`.
+/// For example, `response.status` is a field of the body, and `response.status()` the HTTP status.
 pub struct Response<T> {
-    // The value is boxed, because each move of a job would copy some kilobytes.
+    // The value is boxed, because a move of an unboxed job would copy some kilobytes.
     pub(super) value: Box<T>,
     pub(super) call: Arc<CallInfo>,
 }
@@ -50,7 +49,7 @@ impl<T> Response<T> {
             .with_call(self.call.summary.clone())
     }
 
-    /// Converts the response to a page of a list. Returns an error if the body is empty.
+    /// Converts the response to a page of a list. Returns an error if the body has no content.
     pub(crate) fn into_page<R>(
         self,
         rows: impl FnOnce(T) -> (Vec<R>, Counts),
@@ -74,7 +73,7 @@ impl<T> Response<T> {
         &self.call.body
     }
 
-    /// Returns the number of list elements that could not be decoded, which the body omits.
+    /// Returns the number of list elements that decoding skipped, which the body omits.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.call.skipped
@@ -116,7 +115,7 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     Ok(call)
 }
 
-/// Converts the generated message about a missing field of a body to a readable message.
+/// Rewrites the generated message about a missing body field. Returns `None` for other messages.
 fn missing_field(message: &str) -> Option<String> {
     let (start, reason) = message.split_once("` for body failed: ")?;
     let body = start.strip_prefix("conversion to `")?;
@@ -186,7 +185,7 @@ impl Error {
 }
 
 impl<T> Response<T> {
-    /// Closes idle connections and returns an error if the response is to another request.
+    /// Returns an error unless `field` is `asked`. Another value also closes idle connections.
     pub(crate) fn require_match(
         self,
         transport: &HttpTransport,

@@ -22,7 +22,7 @@ pub enum Cloud {
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// Returns the cloud in `MODELARTS_CLOUD`. Logs a warning if the endpoint belongs to the other.
+    /// Returns the cloud that `MODELARTS_CLOUD` names. Warns if the endpoint is of the other cloud.
     pub(crate) fn from_environment(
         environment: &Environment,
         endpoint: &str,

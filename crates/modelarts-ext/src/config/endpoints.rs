@@ -84,8 +84,8 @@ fn from_file(
     }
 }
 
-/// Returns `true` if the environment variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the
-/// regions file, or [`regions`](crate::config::regions()) contains the region.
+/// Returns `true` if the variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` is set, or if the
+/// regions file or [`regions`](crate::config::regions()) contains the region.
 ///
 /// # Errors
 /// Returns an error if the regions file is invalid, or if the variable contains no endpoint.

@@ -12,7 +12,7 @@ type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// Environment of a program: environment variables, and directories with configuration files.
 ///
-/// Tests, and programs that serve several users, can use another environment than the process.
+/// Tests, and programs that serve several users, can replace the environment of the process.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -34,7 +34,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of the process: its variables, home and current directory, `/etc`.
+    /// Returns the environment of the process: variables, home and current directories, and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
             // A value that is not valid Unicode counts as set, and is rejected later.
@@ -72,7 +72,7 @@ impl Environment {
         self
     }
 
-    /// Returns the value of a variable. `None` if the variable is not set, or is empty.
+    /// Returns the value of a variable. Returns `None` if the variable is not set, or is empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())

@@ -37,7 +37,7 @@ impl ProviderContext {
         })
     }
 
-    /// Returns the HTTP client for a URL. For https, it trusts the certificates of the client.
+    /// Returns the HTTP client for a URL. For https, it trusts the root certificates of the client.
     /// Requests with http, which are allowed only to loopback addresses, do not use a proxy.
     ///
     /// # Errors

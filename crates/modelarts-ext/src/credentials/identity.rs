@@ -145,7 +145,7 @@ impl<'a> Identity<'a> {
         })
     }
 
-    /// Sends a request, which must succeed. `refusal` describes the failed action for messages.
+    /// Sends a request. Any status except 200 is an error, whose message contains `refusal`.
     async fn send(
         &self,
         request: impl Fn() -> Result<Request, Error>,

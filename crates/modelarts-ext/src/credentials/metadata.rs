@@ -22,7 +22,7 @@ const SESSION_SECONDS: &str = "21600";
 
 /// Source of the temporary keys of the agency of a cloud server (ECS): the metadata service.
 ///
-/// The source must be enabled, because other machines may use the address for other services.
+/// The source must be enabled, because outside of the cloud another service may have the address.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
@@ -58,7 +58,7 @@ impl Metadata {
         self.0.send(context, request, TIMEOUT, &[]).await
     }
 
-    /// Starts a session, which older services lack (an error if `required`), and requests the keys.
+    /// Requests the keys in a session. Unless `required`, also accepts a service without sessions.
     async fn request_keys(
         &self,
         context: &ProviderContext,

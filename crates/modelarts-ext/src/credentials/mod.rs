@@ -127,7 +127,7 @@ impl Credentials {
         Self(Arc::new(CredentialKind::Token(Secret::new(token))))
     }
 
-    /// Returns the keys, for signing requests to other services. `None` for a token.
+    /// Returns the keys, for signing requests to other services. Returns `None` for a token.
     #[must_use]
     pub fn access_keys(&self) -> Option<AccessKeys<'_>> {
         match &*self.0 {
@@ -156,7 +156,7 @@ impl Credentials {
             let problem = if value.trim().is_empty() {
                 "is empty"
             } else if !value.is_ascii() {
-                // A variable that is not valid Unicode contains U+FFFD.
+                // Bytes of a variable that are not valid Unicode are replaced by U+FFFD.
                 "contains characters that are not ASCII; check how it was copied"
             } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
                 // The line break at the end of a file would cause an unclear header error.
@@ -178,7 +178,7 @@ impl Credentials {
     }
 }
 
-/// Access key and secrets, for signing requests. Without `Debug`, which would print the secrets.
+/// Access key and secrets for signing. Does not implement `Debug`, which would print the secrets.
 #[non_exhaustive]
 pub struct AccessKeys<'a> {
     /// Access key (AK).

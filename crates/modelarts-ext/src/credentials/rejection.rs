@@ -19,7 +19,7 @@ pub(crate) enum Rejection {
     Clock { server: SystemTime },
 }
 
-/// Parses a rejection that the client can fix. `None` for any other response, such as of a proxy.
+/// Parses a rejection that the client can fix. Returns `None` for any other response.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;

@@ -27,8 +27,8 @@ const TOKEN_ADVICE: &str = "check that the token has not expired, and that it wa
 
 /// Source of temporary keys from IAM, for the token of a provider ([`Password`](super::Password)).
 ///
-/// For services that require signatures, such as OBS. The keys have the permissions of the token,
-/// and are renewed five minutes before they expire.
+/// The keys sign requests to services that do not accept tokens, such as OBS. They have the
+/// permissions of the token, and are renewed before they expire.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -141,7 +141,7 @@ const LOGIN_ADVICE: &str = "check the URNs of provider and agency, that the trus
                             agency admits the identity token, and that the token has not expired";
 
 /// Source of temporary keys from STS for an identity token (`OpenID Connect`), for example of a
-/// pod or a CI job. The keys are renewed five minutes before they expire.
+/// pod or a CI job. The keys are renewed before they expire.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Oidc}};

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Error {
-    /// Creates an error, for providers and dependent crates. `message` has no full stop.
+    /// Creates an error, for providers and dependent crates. `message` must not end in a full stop.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {

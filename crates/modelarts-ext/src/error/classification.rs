@@ -41,7 +41,7 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// Returns `true` for a code after which the service may have acted, such as a failure of OBS.
+    /// Returns `true` for a code that does not exclude execution, such as that of a failure of OBS.
     fn is_late_code(&self) -> bool {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
@@ -65,7 +65,7 @@ impl Error {
                 }
     }
 
-    /// Returns `true` if the service, and not a load balancer, reports a missing resource.
+    /// Returns `true` if the service reports a missing resource, except algorithms and experiments.
     pub(crate) fn is_gone(&self) -> bool {
         let is_other = |code| OTHER_NOT_FOUND.contains(&code);
         self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
@@ -95,7 +95,7 @@ impl Error {
         self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
     }
 
-    /// Returns `true` if the call conflicts with the state of a resource, or a job name exists.
+    /// Returns `true` if the call conflicts with the state of a resource, or a job name is in use.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409) || self.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME)
@@ -107,7 +107,7 @@ impl Error {
         self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
     }
 
-    /// Returns `true` if the service rejects the credentials, or if there are none.
+    /// Returns `true` if the credentials are missing or rejected, or lack a permission.
     #[must_use]
     pub fn is_auth(&self) -> bool {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))

@@ -115,7 +115,7 @@ impl fmt::Display for Error {
             write!(f, " ({})", details.join(", "))?;
         }
         match self.advice_below_headline() {
-            // After the last line of a log, the advice needs a separate line.
+            // After several lines, such as those of a log, the advice needs a separate line.
             Some(advice) if headline.contains('\n') => write!(f, "\nadvice: {advice}"),
             // Advice outside of the table may begin with a name, so its case is not changed.
             Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {

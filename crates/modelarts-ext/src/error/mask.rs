@@ -56,7 +56,7 @@ impl Mask {
         masked
     }
 
-    /// Masks a text. In JSON, also masks secrets with escaped characters. `None` if unchanged.
+    /// Masks a text; in JSON, also secrets with escaped characters. Returns `None` if unchanged.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
         if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)

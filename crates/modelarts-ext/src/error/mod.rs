@@ -88,7 +88,7 @@ struct Inner {
     /// Advice of this crate, such as for the kind of credentials. Replaces that of the table.
     advice: Option<String>,
     retryable: Option<bool>,
-    /// Source. Shared, because all calls that wait for the same credentials return the error.
+    /// Shared source, because all calls that wait for the same credentials return the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
@@ -112,9 +112,9 @@ struct Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A setting of the client is missing or invalid. No request was sent.
+    /// A setting of the client is missing or invalid. The call was not sent.
     Config,
-    /// A parameter of the call is invalid. No request was sent.
+    /// A parameter of the call is invalid. The call was not sent.
     Invalid,
     /// The client has no usable credentials. The call was not sent to the service.
     Credentials,
@@ -145,7 +145,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the HTTP status of the response. `None` if no response was received.
+    /// Returns the HTTP status of the response. Returns `None` if no response caused the error.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.reply.status

@@ -44,7 +44,7 @@ impl Violation {
         &self.field
     }
 
-    /// Returns the value of the field. `None` if it is missing, irrelevant, or may be a secret.
+    /// Returns the value of the field, unless it is missing, irrelevant, or may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {

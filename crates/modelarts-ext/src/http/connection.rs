@@ -31,7 +31,7 @@ impl HttpSettings {
         build(self.builder(secure, direct)?)
     }
 
-    /// Creates a client that never decompresses bodies, for any enabled features of reqwest.
+    /// Creates a client that never decompresses bodies, regardless of the features of reqwest.
     pub(crate) fn raw_client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
         let http = self.builder(secure, direct)?;
         build(http.no_gzip().no_brotli().no_zstd().no_deflate())

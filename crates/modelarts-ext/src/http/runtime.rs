@@ -39,7 +39,7 @@ mod background {
         runtime
     });
 
-    /// Returns a handle of the background runtime. `None` if the runtime could not be started.
+    /// Returns a handle of the background runtime. Returns `None` if it could not be started.
     pub(crate) fn handle() -> Option<&'static Handle> {
         RUNTIME.as_ref().ok().map(Runtime::handle)
     }

@@ -16,7 +16,7 @@
 //! ```
 
 // `Access` is implemented as in the official Python signer (`openapi/vectors/signing.json`). No
-// official signer has `Scoped`. A script of this project made `signing-scoped.json`.
+// official signer implements `Scoped`. A script of this project generated `signing-scoped.json`.
 
 use std::{borrow::Cow, time::SystemTime};
 

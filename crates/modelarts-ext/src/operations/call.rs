@@ -51,7 +51,7 @@ impl OperationCall {
         Self { client, operation, values: BTreeMap::new(), body: None }
     }
 
-    /// Sets a path, query or header parameter. Default of `project_id`: the project of the client.
+    /// Sets a path, query or header parameter. `project_id` defaults to the project of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self

@@ -1,7 +1,7 @@
 //! Calls of operations by name, for all operations of the description.
 //!
 //! This module is for programs that receive the name of an operation as a string, such as
-//! command-line tools, or that need the JSON of the service. Parameters and body are validated.
+//! command-line tools, or that need the JSON of the service. The parameters are validated.
 //!
 //! For requests and responses with Rust types, use [`Client::call`].
 //!
@@ -19,8 +19,7 @@
 //! # Ok(()) }) }
 //! ```
 
-// `call` validates parameters and body with the generated tables. The code contains no name of an
-// operation, so a new operation requires no change.
+// `call` validates parameters with the generated tables. No code is specific to an operation.
 
 mod call;
 #[cfg(test)]
@@ -60,11 +59,12 @@ impl Client {
 }
 
 impl OperationCall {
-    /// Returns a list that calls the operation for each page. A row without an `id` and
+    /// Returns a list that calls the operation for each page. A row with neither `id` nor
     /// `metadata.id` is identified by its content, and may occur twice if the content changes.
     ///
     /// # Errors
-    /// Returns the errors of [`send`](Self::send), or an error if the list has no offset.
+    /// The list returns the errors of [`send`](Self::send), and an error if the operation is not a
+    /// list, is paged by line numbers, or if a parameter for the offset or the limit is set.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

@@ -80,7 +80,7 @@ impl CallInfo {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// Returns `true` if the time limit passed during decoding, regardless of clock changes before.
+    /// Returns `true` if decoding exceeds the time limit. Earlier clock changes have no effect.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at.is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))

@@ -52,7 +52,7 @@ use crate::{
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
-/// The client passes signed requests to the connector, and unsigned requests to OBS for [whole
+/// The client passes authenticated requests to the connector, and presigned ones to OBS for [whole
 /// logs](crate::jobs::logs). The client itself signs, retries, decodes and applies time limits.
 /// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector.
 ///
@@ -71,7 +71,7 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     fn reset(&self) {}
 
     /// Returns `true` if [`send`](Self::send) requires a tokio runtime, as reqwest does. Outside of
-    /// a runtime, calls then return an error instead of a panic. Default: `false`.
+    /// a runtime, calls then return an error instead of panicking. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
     }
@@ -83,7 +83,7 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
 pub enum ConnectorError {
     /// Reqwest returned an error, from which the client infers if the request was sent.
     Http(reqwest::Error),
-    /// The request was not sent, for example because no connection was made, and not executed.
+    /// The request was not sent, for example because no connection could be opened.
     NotSent(Box<dyn StdError + Send + Sync>),
     /// The connection broke after a part of the request was sent. The service may have executed it.
     Lost(Box<dyn StdError + Send + Sync>),

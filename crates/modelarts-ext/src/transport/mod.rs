@@ -127,7 +127,7 @@ impl HttpTransport {
     ) -> Result<RawResponse, Error> {
         let ready = self.require_runtime();
         if ready.is_ok() {
-            // The time limit of the call does not include the wait for a permit.
+            // The time limit of the call does not include this wait for a permit.
             self.await_permit().await;
         }
         let started = self.clock.now();

@@ -1,8 +1,8 @@
 //! Retry policy and retry budget of a client.
 //!
-//! After a lost connection or a transient error, the client retries a request if a retry has no
-//! further effect. The creation of a resource is retried only if it cannot have been executed.
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job first.
+//! After a connection error or a transient error, the client retries a request if a retry has no
+//! further effect. The creation of a resource is retried only if it cannot have been executed;
+//! otherwise, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job.
 //!
 //! Pauses are random and increase, unless `Retry-After` states a pause. All calls of a client share
 //! a budget, so that retries do not prolong an overload of the service.
@@ -107,7 +107,7 @@ impl RetryPolicy {
     }
 
     /// Returns the delay before the next retry: `retry_after`, or if that is zero or missing, a
-    /// random delay up to the maximum. `None` if the policy allows no further retry.
+    /// random delay up to the maximum. Returns `None` if the policy allows no further retry.
     #[must_use]
     pub fn delay(
         &self,

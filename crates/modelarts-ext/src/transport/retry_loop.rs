@@ -149,7 +149,7 @@ impl HttpTransport {
         }
     }
 
-    /// Returns an authenticated copy of the request, for a clock that is ahead by `skew` seconds.
+    /// Returns an authenticated copy of the request, dated `skew` seconds after the local clock.
     fn authenticate(
         &self,
         request: &Request,

@@ -89,7 +89,7 @@ impl<'a> Draft<'a> {
         self.at(algorithm::ID).text()
     }
 
-    /// Returns the flavor. `None` in a dedicated pool, whose flavors the service does not list.
+    /// Returns the flavor, except in a dedicated pool, whose flavors the service does not list.
     pub(crate) fn flavor_id(self) -> Option<&'a str> {
         match self.at(resource::POOL_ID).text() {
             Some(_) => None,

@@ -73,7 +73,7 @@ impl<'a> Located<'a> {
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// Returns the string value. In examples of the service, an empty string counts as absent.
+    /// Returns the string value, unless it is empty, which means absent in examples of the service.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -114,7 +114,7 @@ impl<'a> Located<'a> {
         Fields::from(self).texts(wrong)
     }
 
-    /// Returns the missing field of two fields that must be set together, if one is set.
+    /// Returns the missing field of two fields that must be set together, if the other is set.
     pub(super) fn missing_of(&self, paths: [&str; 2]) -> Fields<'a> {
         let missing = Fields::from_iter(paths.map(|path| self.at(path))).missing();
         match missing.0.len() {

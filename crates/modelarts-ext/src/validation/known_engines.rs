@@ -29,7 +29,7 @@ struct UnknownEngine<'a> {
 }
 
 impl UnknownEngine<'_> {
-    /// Returns `true` for the start of a version, such as `pytorch_1.8.0`, which may be accepted.
+    /// Returns `true` for a prefix of a version, such as `pytorch_1.8.0`, which may be accepted.
     fn is_abbreviated(&self) -> bool {
         let wanted = self.field.text().unwrap_or_default();
         let continues = |known: &&str| {
@@ -41,7 +41,7 @@ impl UnknownEngine<'_> {
 }
 
 impl KnownEngines {
-    /// Returns the engines of a response. `None` if the response is empty or incomplete.
+    /// Returns the engines of a response. Returns `None` if the response is empty or incomplete.
     pub(crate) fn new(answer: ShowTrainingJobEnginesResponse) -> Option<Self> {
         let count = answer.items.len();
         let total = answer.total.and_then(|total| usize::try_from(total).ok());

@@ -51,7 +51,7 @@ fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
     found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
-/// Warns if no channel has the name in the user guide (`openapi/SOURCES.md`, F3) and most scripts.
+/// Warns if no channel has the name that the user guide recommends (`openapi/SOURCES.md`, F3).
 fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;

@@ -38,7 +38,7 @@ pub(crate) enum Basis {
 
 /// Advice that a job does not follow.
 ///
-/// The text of the advice contains the reason why it is not a [`Violation`].
+/// A warning is not a [`Violation`], because the service may accept the job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -65,7 +65,7 @@ impl Warning {
         &self.field
     }
 
-    /// Returns the recommendation with the reason.
+    /// Returns the advice, in most cases with the reason.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -135,7 +135,7 @@ impl Report {
     /// Returns the warnings. `subject` describes what was validated, such as `the job`.
     ///
     /// # Errors
-    /// Returns an error with all violations, as
+    /// Returns an error with all violations if the report has any, as
     /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does.
     pub fn into_result(self, subject: &str) -> Result<Vec<Warning>, Error> {
         match self.violations.is_empty() {

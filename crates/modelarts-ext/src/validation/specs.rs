@@ -52,8 +52,8 @@ impl From<Algorithm> for AlgorithmSpec {
 impl AlgorithmSpec {
     /// Creates a spec from the response of `ShowAlgorithmByUuid`.
     ///
-    /// Ignores list elements that cannot be decoded. If another value cannot be decoded, or
-    /// `job_config` is missing, the spec has no requirements.
+    /// Ignores list elements that cannot be decoded. If another value cannot be decoded, the spec
+    /// is empty. Without `job_config`, it has no requirements on channels and hyper-parameters.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();
@@ -247,15 +247,15 @@ impl From<&TrainingFlavor> for FlavorSpec {
 }
 
 impl FlavorSpec {
-    /// Creates a spec from an element of `flavors` in the response of `ShowTrainingJobFlavors`. If
-    /// a field is missing, or the flavor cannot be decoded, the spec has no such limit.
+    /// Creates a spec from an element of `flavors` in the response of `ShowTrainingJobFlavors`. A
+    /// missing field is not a limit. If the flavor cannot be decoded, the spec has no limits.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
         decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
     }
 
-    /// Returns the spec of the flavor with this id in a response of `ShowTrainingJobFlavors`.
+    /// Returns the spec of the flavor with this id, if a `ShowTrainingJobFlavors` response has it.
     #[must_use]
     pub fn find(answer: &Value, id: &str) -> Option<Self> {
         let flavors = answer.get("flavors")?.as_array()?;
@@ -265,7 +265,7 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// Returns the spec of a flavor. `None` if an empty or incomplete response does not contain it.
+    /// Returns the spec of a flavor, or `None` if an empty or incomplete response does not have it.
     pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
         let flavors = answer.flavors.iter();
         let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
@@ -279,7 +279,7 @@ impl FlavorSpec {
         is_whole.then(|| Self { existing: Some(ids.collect()), ..Self::default() })
     }
 
-    /// Returns the size of the disk at `/cache`, in GB. `None` if the size is unknown.
+    /// Returns the size of the disk at `/cache`, in GB. Returns `None` if the size is unknown.
     #[must_use]
     pub fn disk_gb(&self) -> Option<u64> {
         self.disk_gb

@@ -36,7 +36,7 @@ pub fn component_names(document: &Document, report: &mut Report) {
     }
 }
 
-/// Checks that properties have different names in snake_case, because no client can have both.
+/// Checks that properties differ in snake_case, because a generated client cannot contain both.
 pub fn property_names(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         let mut seen = BTreeMap::new();
@@ -73,7 +73,7 @@ pub fn references(document: &Document, report: &mut Report) {
 }
 
 /// Checks `x-open-enum`, which must be on a string and name the enumeration of the known values.
-/// Rejects other extensions below operations, because a misspelt extension would have no effect.
+/// Rejects all others, except on operations, because a misspelt extension would have no effect.
 pub fn open_enums(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         if document.operations.iter().any(|operation| operation.place == *place) {
@@ -132,8 +132,8 @@ const UNITS: [&str; 17] = [
     "not documented",
 ];
 
-/// Checks that descriptions of times and sizes state the unit. Types do not show it, and a wrong
-/// assumption results in an error by a factor of a thousand.
+/// Checks that descriptions of times and sizes state the unit. Types do not state it, and a client
+/// that assumes another unit is wrong by a factor of, for example, a thousand.
 pub fn units(document: &Document, report: &mut Report) {
     let objects = document.objects.iter();
     let schemas = objects.filter_map(|(place, object)| {

@@ -11,7 +11,7 @@ use crate::validation::{
     obs_path::{ObsPath, is_name, is_variable_name},
 };
 
-/// Returns missing input names, except in fine-tuning jobs and in tasks, which limits validate.
+/// Returns missing input names, except in fine-tuning jobs and, outside of `job_config`, in tasks.
 pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();

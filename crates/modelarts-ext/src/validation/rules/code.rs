@@ -108,18 +108,18 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// Returns user ids that are `wrong`, which gets `None` for text. No document lists the field.
+/// Returns the user ids for which `wrong` is `true`. Text that is not a number is passed as `None`.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
 }
 
-/// Directories that Huawei Cloud reserves, except subdirectories: the second contains the default.
+/// Directories that Huawei Cloud reserves, but not their subdirectories, such as the default.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 /// Directories that Huawei Cloud reserves, including all subdirectories.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// Returns `wrong` local code directories, without trailing slashes. Ignores code in the image.
+/// Returns the local code directories for which `wrong` is `true`. Ignores code in the image.
 pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();

@@ -114,7 +114,7 @@ pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
     argument_names(job).texts(|name| names.contains(&name))
 }
 
-/// Returns values with characters that a shell interprets, except patterns, which match no file.
+/// Returns values with characters that a shell interprets, except globs, which match no file.
 pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     let is_special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>(){".contains(c);
     let parameters = job.at(algorithm::PARAMETERS).when(job.has(algorithm::COMMAND));
@@ -122,7 +122,7 @@ pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     values.texts(|value| value.contains(is_special))
 }
 
-/// Returns fields that enter a folder other than the code folder, or write it in another case.
+/// Returns fields with a path into another folder, or with the code folder in another case.
 pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     let code = job.at(algorithm::CODE_DIR);
     let code = code.text().and_then(ObsPath::parse);
@@ -222,7 +222,7 @@ fn names_index(word: &str) -> bool {
     options.iter().any(|option| word.starts_with(option))
 }
 
-/// Returns `true` for an argument that pip searches in its index, but not for a local file.
+/// Returns `true` for an argument for which pip needs network access, unlike for a local file.
 fn is_looked_up(word: &str) -> bool {
     let is_local = word.starts_with(['-', '.', '$']) || word.contains('/');
     let is_archive = word.ends_with(".whl") || word.ends_with(".gz") || word.ends_with(".zip");

@@ -107,7 +107,7 @@ pub(super) fn ranges(job: Draft<'_>) -> Fields<'_> {
     parameters.at(parameter::constraint::VALID_RANGE)
 }
 
-/// Returns missing values of required hyper-parameters. A stored algorithm may have a default.
+/// Returns missing values of hyper-parameters that the job itself states as required.
 pub(super) fn required_values(job: Draft<'_>) -> Fields<'_> {
     let is_required = |field: &Located<'_>| field.at(parameter::constraint::REQUIRED).is_true();
     let parameters = parameters(job).filter(is_required);
@@ -156,7 +156,7 @@ pub(super) fn search_algorithms(job: Draft<'_>) -> Fields<'_> {
         .filter(|name| !name.text().is_some_and(|text| known.contains(&text)))
 }
 
-/// Returns an engine that does not support search. Only Open Telekom Cloud states the supported.
+/// Returns an engine that does not support search. Only Open Telekom Cloud lists those that do.
 pub(super) fn search_engine(job: Draft<'_>) -> Fields<'_> {
     let supported = ["pytorch_1.8.0", "tensorflow_2.1.0"];
     let engine = job.at(algorithm::ENGINE);
