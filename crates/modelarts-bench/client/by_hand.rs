@@ -44,7 +44,7 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// Adds the headers of a signed request.
+/// Signs a GET request without a query, and adds its headers.
 pub fn signed(
     request: reqwest::RequestBuilder,
     base: &str,
@@ -80,7 +80,7 @@ pub fn with_token(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
         .header("x-auth-token", "token")
 }
 
-/// Returns the job of a response and the request id.
+/// Returns the job and the request id of a response.
 pub async fn read(response: reqwest::Response) -> Result<(Job, String)> {
     let status = response.status();
     let id = response.headers().get("x-request-id");

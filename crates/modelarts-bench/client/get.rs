@@ -75,8 +75,8 @@ pub async fn round(client: &Client) -> Result<Spent> {
     Ok(round.end(CALLS))
 }
 
-/// Compares the processor time with that of the official SDK for Python, whose package
-/// huaweicloudsdkmodelarts this interpreter must have.
+/// Compares the processor time with that of the official SDK for Python. The interpreter `python`
+/// must have its package huaweicloudsdkmodelarts.
 pub async fn compare_with_python(python: &str) -> Result<()> {
     let url = server::start(0, Duration::ZERO)?;
     let client = client(&url)?;

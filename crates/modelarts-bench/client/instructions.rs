@@ -27,10 +27,10 @@ use crate::{
     pages::{self, plain},
 };
 
-/// Compiler for which the limits hold. With another one, growth is only reported.
+/// Compiler for which the limits hold. With other compilers, a ratio above its limit is no error.
 const COMPILER: &str = "rustc 1.95.0";
 
-/// Limits of the ratios: 3 % above the measured ones.
+/// Limits of the ratios: 3 % above the measured ratios.
 const LIMITS: [(&str, f64); 4] = [
     ("one get, signed", 1.211),
     ("signing: a signed get less one with a token", 1.191),
@@ -65,11 +65,11 @@ pub fn compare() -> Result<()> {
     Ok(())
 }
 
-/// Returns the instructions per call of each work of [`run`], with the SDK and by hand.
+/// Returns the instructions per call of each task of [`run`]: with the SDK, and by hand.
 fn count() -> Result<[(f64, f64); 4]> {
     let place = tempfile::tempdir()?;
     let file = place.path().join("counts");
-    // Callgrind writes a file with the instructions of each execution of this function.
+    // Callgrind writes a file with the instructions of each execution of `counted_calls`.
     let status = Command::new("valgrind")
         .args(["--quiet", "--tool=callgrind"])
         .arg(concat!("--zero-before=", module_path!(), "::counted_calls"))
@@ -90,7 +90,7 @@ fn count() -> Result<[(f64, f64); 4]> {
     Ok([pair(1)?, pair(3)?, pair(5)?, pair(7)?])
 }
 
-/// Runs each work with the SDK and by hand; [`compare`] starts this under callgrind.
+/// Runs each task with the SDK and by hand. [`compare`] calls this function under callgrind.
 pub fn run(runtime: &Runtime) -> Result<()> {
     for signed in [true, false] {
         let client = Client::builder()
@@ -120,14 +120,14 @@ pub fn run(runtime: &Runtime) -> Result<()> {
     decode::<ListTrainingJobEventsResponse, plain::Events>(&pages::events(20_000, 0, 100))
 }
 
-/// Runs the work without counting, and then with counting.
+/// Runs the work as a warm-up, which is not counted, and then with counting.
 fn repeat(mut work: impl FnMut(u32) -> Result<()>) -> Result<()> {
     work(20)?;
     counted_calls(&mut work)
 }
 
-/// Runs the work. Callgrind knows this function by its name, and would not see the end of a tail
-/// call.
+/// Runs the work. Callgrind finds this function by its name, and would miss its end if it ended in
+/// a tail call.
 #[inline(never)]
 fn counted_calls(work: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
     black_box(work(CALLS))

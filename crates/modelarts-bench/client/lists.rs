@@ -1,4 +1,4 @@
-//! Measures reading long lists of events.
+//! Measurements of long lists of events, and programs that `tool.py` measures.
 
 use std::{
     io::{BufWriter, Write},
@@ -85,7 +85,7 @@ fn resident() -> Result<f64> {
     Ok(number.context("there is no VmRSS")?.parse::<f64>()? / 1024.0)
 }
 
-/// Prints the first page of jobs of the service in the environment, for `tool.py`.
+/// Prints the names of the first page of jobs, for `crates/modelarts-cli/benches/tool.py`.
 pub async fn first_page() -> Result<()> {
     let client = Client::from_env()?;
     let page = client.training_jobs().list().pages().try_next().await?;
@@ -95,7 +95,7 @@ pub async fn first_page() -> Result<()> {
     Ok(())
 }
 
-/// Prints the log of the job `long`, for `tool.py`.
+/// Follows and prints the log of the job `long`, for `crates/modelarts-cli/benches/tool.py`.
 pub async fn follow_log() -> Result<()> {
     let client = Client::from_env()?;
     let job = client.training_jobs().get_by_name("long").await?;

@@ -1,6 +1,6 @@
 //! Measurements of the client: `cargo bench -p modelarts-bench -- NAME`.
 //!
-//! Most report the ratio of two programs, which are measured in alternating rounds of one run.
+//! Most of them report the ratio of two programs, which are measured in alternating rounds.
 //! Absolute figures would vary on a shared machine. `BENCH.md` contains results.
 
 mod by_hand;
@@ -18,7 +18,7 @@ use anyhow::{Result, bail};
 use tokio::runtime::Builder;
 
 fn main() -> Result<()> {
-    // reqwest is built without a provider of TLS; a client without one would panic.
+    // reqwest is built without a crypto provider of rustls, and would panic without this default.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // Cargo adds `--bench`.

@@ -31,13 +31,13 @@ impl Round {
     }
 }
 
-/// Returns the processor time of this thread. The server runs on another one.
+/// Returns the processor time of this thread. The server runs on another thread.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Returns the median of a figure of the rounds; NaN if there are none.
+/// Returns the median of a figure of the rounds, or NaN if there are no rounds.
 pub fn median<T>(rounds: &[T], figure: impl Fn(&T) -> f64) -> f64 {
     let mut figures: Vec<_> = rounds.iter().map(figure).collect();
     figures.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! Creates a job from a local script, with all checks: `cargo run --example create`. It runs on the
-//! emulator, in this process.
+//! Creates a job from a local script, with all checks: `cargo run --example create`. The job runs
+//! on an emulator in this process.
 
 use std::{error::Error, fs, time::Duration};
 
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .flavor("modelarts.vm.cpu.2u")
         .auto_stop(Duration::from_secs(90 * 60));
 
-    // The check reports all errors at once.
+    // The check reports all violations together.
     println!("As it was written first:\n{}", job.check());
     let job =
         job.boot_file("obs://bucket/sum/code/train.py").auto_stop(Duration::from_secs(2 * 3600));
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Checks the limits of the code directory before the upload.
     print!("{}", job.check_code_dir(&code)?);
     print!("{}", check_input_size(&data, 50)?);
-    // The emulator's OBS is a directory; modelarts-obs sends files to the service.
+    // The OBS of the emulator is a local directory; modelarts-obs uploads files to OBS.
     emulator.put_dir(local.path(), "bucket/sum/")?;
 
     let job = job.submit().await?;

@@ -31,8 +31,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let from_vars = ClientBuilder::from_vars(emulator.vars());
     show("Keys in variables", &from_vars.build()?).await?;
 
-    // A login with a password returns a token, which is cached and renewed in time. The token
-    // belongs to one project, which `connect` takes from it.
+    // A login with a password returns a token, which is cached, and renewed before it expires. The
+    // token belongs to one project, which `connect` reads from the response.
     let login = Password::new(emulator.url(), "emulator", "open sesame")
         .domain("emulator")
         .project_id(emulator.project_id());
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     show("A vault", &client).await?;
 
-    // Secrets are never printed.
+    // `Debug` does not print secrets.
     let keys = Credentials::keys(emulator.access_key(), emulator.secret_key());
     println!("{keys:?}");
     emulator.shutdown().await;

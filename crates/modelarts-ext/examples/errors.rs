@@ -16,7 +16,7 @@ use modelarts_ext::{Client, ClientBuilder, RetryPolicy};
 async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(Emulator::builder()).await?;
 
-    // All errors of a job are reported together, before a request is sent.
+    // All violations of a job are reported together, before the create request.
     let wrong = client.training_jobs().create("no such name!").submit();
     if let Err(error) = wrong.await {
         for violation in error.violations() {
@@ -27,14 +27,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A job that does not exist.
     look(&client).await?;
 
-    // A transient fault has no effect, because the call is repeated.
+    // A transient fault has no effect, because the request is retried.
     let reset = FaultRule::times(2, "ListTrainingJobs", Fault::Reset);
     emulator.faults().add(reset)?;
     client.training_jobs().list().collect(10).await?;
     let sent = emulator.requests()["ListTrainingJobs"].received;
     println!("A list was asked for {sent} times");
 
-    // A persistent fault, with a client that retries only for a short time.
+    // A persistent fault, and a client that does not retry.
     let busy = Fault::retry_after(429, 1);
     let show = "ShowTrainingJobDetails";
     emulator.faults().add(FaultRule::times(5, show, busy))?;
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads a job, and prints advice if that fails.
+/// Reads a job, and prints advice or the pause for the expected errors.
 async fn look(client: &Client) -> Result<(), modelarts_ext::Error> {
     match client.training_jobs().get("cf63aba9").await {
         Ok(job) => println!("{} is {}", job.name(), job.phase()),

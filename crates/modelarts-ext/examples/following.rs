@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .submit()
         .await?;
 
-    // Phases, events and the logs of all tasks, until the job has ended.
+    // The stream contains phases, events and the logs of all tasks until the job has ended.
     let mut news = job.updates().interval(Duration::from_millis(200)).follow();
     while let Some(news) = news.try_next().await? {
         match news {
@@ -56,8 +56,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let job = client.training_jobs().get(job.id()).await?;
     println!("It queued {:?} and ran {:?}", job.time_queued(), job.time_run());
 
-    // The usage of the machine, with one value a minute. The first two values are always missing,
-    // and this job was too short for more.
+    // The usage of the machine, with one value per minute. In the emulator, the first two values
+    // are missing, and this job was too short for more.
     match job.metrics("worker-0").await {
         Ok(all) => {
             for series in all {

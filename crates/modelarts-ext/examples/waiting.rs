@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let (often, seldom) = (Duration::from_millis(100), Duration::from_millis(500));
 
-    // A wait returns the outcome, here at the end or when a condition holds.
+    // A wait ends with the job, when a condition holds, or after a timeout.
     let job = submit(&client, "patient", 60, 0).await?;
     let runs = |job: &Job| job.phase() == Phase::Running;
     let wait = job.wait().interval(often, seldom).until(runs).await?;

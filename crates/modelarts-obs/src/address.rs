@@ -28,9 +28,9 @@ impl ObsPath {
     /// and trailing slashes of the key are removed.
     ///
     /// # Errors
-    /// Returns an error for an invalid name of a bucket, and for a key that [`check_key`] rejects.
-    /// The name of a bucket has 3 to 63 lower-case letters, digits, hyphens and dots, and begins
-    /// and ends with a letter or a digit.
+    /// Returns an error if the trimmed key is not empty and [`check_key`] rejects it, or if
+    /// `bucket` is invalid. A valid name has 3 to 63 lower-case letters, digits, hyphens and dots,
+    /// and begins and ends with a letter or a digit.
     pub fn new(bucket: &str, key: &str) -> Result<Self, Error> {
         check_bucket(bucket)?;
         let key = key.trim_matches('/');
@@ -53,8 +53,8 @@ impl ObsPath {
         &self.key
     }
 
-    /// Returns the last segment of the key: the name of the object or the directory. `None` for the
-    /// bucket itself.
+    /// Returns the last segment of the key: the name of the object or the directory. Returns `None`
+    /// for the bucket itself.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.key.rsplit('/').next().filter(|name| !name.is_empty())
@@ -116,11 +116,11 @@ impl FromStr for ObsPath {
 }
 
 /// Checks the key of an object. A valid key has 1 to 1,024 bytes and no ASCII control characters.
-/// It has no empty path segments (`//`), and no path segments `.` and `..`, which the crate
-/// `object_store` rejects.
+/// It has no leading, trailing or double slashes, and no path segments `.` and `..`, which the
+/// crate `object_store` rejects.
 ///
 /// # Errors
-/// Returns an error that names the key and the rule.
+/// Returns an error with the violated rule if the key is invalid.
 pub fn check_key(key: &str) -> Result<(), Error> {
     let rule = if key.is_empty() {
         "must not be empty"

@@ -1,4 +1,4 @@
-//! Operations on single objects of a bucket.
+//! Buckets, and operations on their objects.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -74,15 +74,15 @@ impl ObjectInfo {
         self.modified
     }
 
-    /// Returns the entity tag, which changes with the contents. `None` if the server returned none.
+    /// Returns the entity tag, which changes with the contents, or `None` if the server sent none.
     #[must_use]
     pub fn etag(&self) -> Option<&str> {
         self.etag.as_deref()
     }
 
-    /// Returns the SHA-256 of the contents in hexadecimal digits, from the metadata of an object
-    /// that a synchronization uploaded (see [`sync`](crate::sync)). `None` for other objects, such
-    /// as those of [`Bucket::put`], and in the items of a list, which contain no metadata.
+    /// Returns the SHA-256 of the contents in hexadecimal digits, from the metadata of the object
+    /// (see [`sync`](crate::sync)). Returns `None` for objects without it, such as those of
+    /// [`Bucket::put`] or of a local directory, and for items of a list, which contain no metadata.
     #[must_use]
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()
@@ -114,7 +114,7 @@ impl Bucket {
     /// Returns the address of a key.
     ///
     /// # Errors
-    /// Returns an error for an invalid key; see [`address::check_key`].
+    /// Returns an error for an invalid key; see [`ObsPath::new`].
     pub fn path(&self, key: &str) -> Result<ObsPath, Error> {
         ObsPath::new(&self.name, key)
     }
@@ -153,8 +153,8 @@ impl Bucket {
     /// Reads the contents of an object into memory.
     ///
     /// # Errors
-    /// Returns an error for an invalid key, and if the request fails. The error has
-    /// [`is_not_found`](Error::is_not_found) if the object or the bucket does not exist.
+    /// Returns an error for an invalid key, and if the request fails. If the object or the bucket
+    /// does not exist, [`Error::is_not_found`] is `true`.
     pub async fn get(&self, key: &str) -> Result<Bytes, Error> {
         let path = object_path(key)?;
         let get = |objects: Arc<dyn ObjectStore>| {
@@ -167,8 +167,8 @@ impl Bucket {
     /// Returns the properties of an object.
     ///
     /// # Errors
-    /// Returns an error for an invalid key, and if the request fails. The error has
-    /// [`is_not_found`](Error::is_not_found) if the object or the bucket does not exist.
+    /// Returns an error for an invalid key, and if the request fails. If the object or the bucket
+    /// does not exist, [`Error::is_not_found`] is `true`.
     pub async fn head(&self, key: &str) -> Result<ObjectInfo, Error> {
         let path = object_path(key)?;
         let head = |objects: Arc<dyn ObjectStore>| {
@@ -195,9 +195,9 @@ impl Bucket {
         }
     }
 
-    /// Lists the objects below a directory; an empty directory denotes the bucket. OBS returns them
-    /// in the order of their keys, up to 1,000 in a response. The objects of a local directory are
-    /// in no particular order.
+    /// Lists the objects below a directory; `""` denotes the whole bucket. OBS returns them in the
+    /// order of their keys, up to 1,000 in a response. The objects of a local directory are in no
+    /// particular order.
     pub fn list(&self, directory: &str) -> impl Stream<Item = Result<ObjectInfo, Error>> + use<> {
         let list = self.clone().read_list(directory.trim_matches('/').to_owned());
         stream::once(list).try_flatten()
@@ -212,8 +212,8 @@ impl Bucket {
             directory => Some(object_path(directory)?),
         };
         let doing = self.doing("listing", &directory);
-        // The first page is requested within `call`, which repeats the request if the keys have
-        // expired.
+        // The first page is requested within `call`, which repeats the request if the access keys
+        // have expired.
         let start = |objects: Arc<dyn ObjectStore>| {
             // The stream is fused, because the end of an empty list is polled twice.
             let mut pages = objects.list(prefix.as_ref()).fuse();
@@ -250,15 +250,15 @@ impl Bucket {
     /// Creates the bucket in the region of the connection.
     ///
     /// # Errors
-    /// Returns an error if the request fails. OBS rejects a name that another user has taken,
-    /// because all users of the cloud share the names of buckets.
+    /// Returns an error if the request fails. OBS rejects the name of an existing bucket of another
+    /// account, because bucket names are unique in the cloud.
     pub async fn create(&self) -> Result<(), Error> {
         self.store.create_bucket(&self.name).await
     }
 }
 
-/// Returns `true` if the error reports that an object does not exist, and not that its bucket does
-/// not exist.
+/// Returns `true` if the error reports a missing object. Returns `false` if its code is
+/// `NoSuchBucket`.
 pub(crate) fn is_missing_object(error: &Error) -> bool {
     error.is_not_found() && error.code() != Some("NoSuchBucket")
 }

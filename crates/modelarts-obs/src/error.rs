@@ -1,5 +1,5 @@
-//! Conversion of OBS errors to errors of modelarts-ext. A converted error names the object, and has
-//! a code and advice.
+//! Conversion of OBS errors to errors of modelarts-ext. A converted error contains the operation,
+//! and the error code and advice if there are any.
 
 use std::{error::Error as StdError, io, iter, path::Path};
 
@@ -7,16 +7,16 @@ use http::HeaderMap;
 use modelarts_ext::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-/// Response headers with the id of a request: the header of OBS, and the header of AWS.
+/// Response headers with the request id, in the APIs of OBS and S3.
 const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
 /// Prefix of the text of [`ErrorFacts`] in the errors of the crate `object_store`, which contain
 /// the body of a response only as text.
 const MARKER: &str = "obs-error:";
 
-/// Error codes for access keys that have expired or do not exist.
+/// Error codes for access keys that do not exist, and security tokens that are invalid or expired.
 const EXPIRED: [&str; 3] = ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken"];
 
-/// Facts of an error response, such as its status, code and message.
+/// Status of an error response, and facts from its headers and its body.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ErrorFacts {
     status: u16,
@@ -90,7 +90,7 @@ impl ErrorFacts {
         })
     }
 
-    /// Returns advice for the status and the code.
+    /// Returns advice on how to correct the error, or `None` if none is known.
     fn advice(&self) -> Option<String> {
         let advice = match self.code.as_deref() {
             _ if matches!(self.status, 301 | 307 | 308) || self.right_place.is_some() => {
@@ -129,7 +129,7 @@ impl ErrorFacts {
     }
 }
 
-/// Returns the access key that OBS rejected as expired or unknown; `None` for any other error.
+/// Returns the access key that OBS rejected as expired or unknown, or `None` for any other error.
 pub(crate) fn rejected_key(error: &object_store::Error) -> Option<String> {
     let facts = ErrorFacts::find(error)?;
     let is_rejected = EXPIRED.contains(&facts.code.as_deref()?);
@@ -179,7 +179,7 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     Error::new(kind, format!("{doing}: {reason}"))
 }
 
-/// Returns the kind of an error for which no error response was received.
+/// Returns the kind of an error that is not an error response.
 fn kind_of(error: &object_store::Error) -> ErrorKind {
     let is_local = |cause: &&(dyn StdError + 'static)| cause.is::<std::io::Error>();
     let http = chain(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>());
@@ -193,7 +193,7 @@ fn kind_of(error: &object_store::Error) -> ErrorKind {
     }
 }
 
-/// Returns an error and its causes.
+/// Returns the error, then its cause, the cause of the cause, and so on.
 fn chain<'a>(error: &'a object_store::Error) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     let first: &'a (dyn StdError + 'static) = error;
     iter::successors(Some(first), |error| StdError::source(*error))

@@ -54,23 +54,23 @@
 //!
 //! - [`Staging`]: the bucket and the prefix for code, data and outputs of jobs
 //! - [`Obs`]: the connection to OBS, or to a local directory instead
-//! - [`Bucket`]: operations on single objects: put, get, head, list, delete
-//! - [`DirectorySync`]: synchronization of directories: [`Obs::sync_up`], [`Obs::sync_down`],
-//!   [`Obs::copy`]
+//! - [`Bucket`]: creation of a bucket, and operations on its objects: put, get, head, list, delete
+//! - [`DirectorySync`]: transfer by [`Obs::sync_up`], [`Obs::sync_down`] or [`Obs::copy`]
+//!
+//! Environment variables:
 //!
 //! - `MODELARTS_OBS_BUCKET`: bucket of [`Staging`], unless [`Staging::bucket`] sets it
 //! - `MODELARTS_OBS_PREFIX`: prefix of the keys of [`Staging`], unless [`Staging::prefix`] sets it;
 //!   default: `modelarts`
 //! - `MODELARTS_OBS_ENDPOINT`: endpoint of OBS, or URL of a local directory, such as
 //!   `file:///data/obs`; default: the endpoint of OBS in the region
-//! - `MODELARTS_CACHE_DIR`: directory of the cache, with checksums and the state of incomplete
-//!   transfers; default: in the cache directory of the user, such as `~/.cache/modelarts`
+//! - `MODELARTS_CACHE_DIR`: directory of the cache of checksums and incomplete transfers; default:
+//!   `modelarts` in the cache directory of the user, such as `~/.cache/modelarts`
 //!
 //! Region and credentials are those of the client; see
 //! [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env).
 //!
-//! Requests are signed with AWS Signature Version 4, which OBS accepts in addition to its own
-//! scheme. The crate `object_store` builds and signs them.
+//! The crate `object_store` signs requests with AWS Signature Version 4, which OBS accepts.
 
 pub mod address;
 pub mod bucket;

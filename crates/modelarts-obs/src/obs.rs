@@ -34,8 +34,8 @@ use crate::{
 ///
 /// | address | objects |
 /// |---|---|
-/// | `https://obs.eu-de.otc.t-systems.com` | OBS, with the bucket in the name of the host |
-/// | `http://127.0.0.1:9000` | a server on this machine, with the bucket in the path |
+/// | `https://obs.eu-de.otc.t-systems.com` | OBS, virtual-hosted style: bucket in the host name |
+/// | `http://127.0.0.1:9000` | a server on this machine, path style: bucket in the path |
 /// | `file:///data/obs` | a local directory, with a subdirectory for each bucket |
 ///
 /// The cache contains checksums of files and objects, and the state of incomplete transfers. Its
@@ -44,7 +44,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Obs {
     inner: Arc<Inner>,
-    /// Directory of the cache. `None` if the user has no cache directory.
+    /// Directory of the cache, or `None` if the user has no cache directory.
     cache: Option<Arc<Path>>,
 }
 
@@ -68,7 +68,8 @@ impl Obs {
     /// policy and certificates. No request is sent.
     ///
     /// # Errors
-    /// Returns an error if the address of OBS is not known or is invalid.
+    /// Returns an error if the address of OBS is unknown or invalid, if the regions file is
+    /// invalid, or if TLS cannot be set up.
     pub fn new(client: &Client) -> Result<Self, Error> {
         let address = client.obs_endpoint()?.ok_or_else(|| {
             Error::new(
@@ -83,9 +84,9 @@ impl Obs {
     /// Creates a connection like [`new`](Self::new), with this address of OBS.
     ///
     /// # Errors
-    /// Returns an error if the address is invalid. An address is a host, optionally with a scheme
-    /// and a port, or a `file://` URL with an absolute path. The scheme `http` is accepted only for
-    /// this machine.
+    /// Returns an error if `address` or the regions file is invalid, or if TLS cannot be set up. An
+    /// address is a host, optionally with a scheme and a port, or a `file://` URL with an absolute
+    /// path. The scheme `http` is allowed only for loopback addresses.
     pub fn with_address(client: &Client, address: &str) -> Result<Self, Error> {
         let place = Location::parse(address)?;
         let connection = match &place {
@@ -98,7 +99,7 @@ impl Obs {
     }
 
     /// Creates a connection to a local directory instead of OBS, such as the OBS root of the
-    /// emulator. Each bucket is a subdirectory. Links that lead out of the subdirectory are not
+    /// emulator. Each bucket is a subdirectory. Symbolic links that lead out of it are not
     /// followed.
     #[must_use]
     pub fn directory(root: impl Into<PathBuf>) -> Self {
@@ -108,14 +109,14 @@ impl Obs {
         }
     }
 
-    /// Sets the directory of the cache.
+    /// Sets the directory of the cache, which is created when the cache is first written.
     #[must_use]
     pub fn with_cache_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.cache = Some(Arc::from(directory.as_ref()));
         self
     }
 
-    /// Returns the directory of the cache; `None` if the user has no cache directory.
+    /// Returns the directory of the cache, or `None` if the user has no cache directory.
     pub(crate) fn cache_dir(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
@@ -129,9 +130,8 @@ impl Obs {
     /// Returns a bucket. No request is sent, so the bucket need not exist.
     ///
     /// # Errors
-    /// Returns an error for an invalid name; see [`ObsPath::new`]. A name with dots is also an
-    /// error if it becomes part of a host name with https, because the certificate of OBS does not
-    /// cover the host.
+    /// Returns an error if `name` is invalid (see [`ObsPath::new`]), or if it has dots and becomes
+    /// part of the host name of an https URL, which the certificate of OBS does not cover.
     pub fn bucket(&self, name: &str) -> Result<Bucket, Error> {
         let address = ObsPath::new(name, "")?;
         let store = match (&self.inner.place, &self.inner.connection) {
@@ -148,8 +148,8 @@ impl Obs {
     }
 }
 
-/// Returns the default cache directory: `MODELARTS_CACHE_DIR` if the path is absolute, otherwise
-/// `modelarts` in the cache directory of the user.
+/// Returns `MODELARTS_CACHE_DIR` if the path is absolute, otherwise `modelarts` in the cache
+/// directory of the user. Returns `None` if that directory is unknown.
 fn user_cache() -> Option<PathBuf> {
     let variable = |name: &str| {
         let path = env::var_os(name).map(PathBuf::from);

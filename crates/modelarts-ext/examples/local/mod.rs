@@ -1,4 +1,4 @@
-//! Setup of the examples: the emulator in this process, and a client of it.
+//! Setup of the examples: an emulator in this process, and a client that is connected to it.
 
 use std::error::Error;
 

@@ -48,8 +48,8 @@ impl Staging {
     /// Uploads a code directory to an address that depends on its contents. If OBS already has the
     /// same code, the only request is a HEAD request for its manifest.
     ///
-    /// The patterns of `.gitignore` apply, or those of `.modelartsignore` if the directory has one.
-    /// The module [`sync`](crate::sync) lists the files that are always left out.
+    /// The patterns of `.modelartsignore` apply, and if the directory itself has no such file,
+    /// those of `.gitignore`. The module [`sync`](crate::sync) lists what is always left out.
     ///
     /// # Errors
     /// Returns an error before the upload if the directory does not exist or has no files, if the
@@ -76,8 +76,8 @@ impl StageCode {
         self
     }
 
-    /// Leaves out a file or a directory, by its path in the code directory, with slashes. Intended
-    /// for data that is staged separately.
+    /// Leaves out a file or a directory, by its path in the code directory, with slashes. This
+    /// setting is meant for data that is staged separately.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
         self

@@ -35,9 +35,9 @@ impl Staging {
     /// and the path. Uploads new and changed files, and deletes the objects of deleted files.
     ///
     /// The host name identifies the machine, together with the id in `/etc/machine-id`, if this
-    /// file exists. Machines that have the same host name and id, such as containers of one image
-    /// with a fixed host name, share an address. Each of them then deletes the files of the others,
-    /// unless each has its own [`prefix`](Staging::prefix).
+    /// file exists. Machines with the same host name and id, such as containers of one image with a
+    /// fixed host name, share the addresses of equal paths. Each then deletes the files of the
+    /// others, unless each has its own [`prefix`](Staging::prefix).
     ///
     /// The patterns of `.modelartsignore` apply, and those of `.gitignore` do not. The module
     /// [`sync`](crate::sync) lists the files that are always left out.
@@ -50,8 +50,8 @@ impl Staging {
     /// found.
     ///
     /// # Errors
-    /// Returns an error before the upload if the directory does not exist or has no files, and if
-    /// such jobs exist. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up).
+    /// Returns an error before the upload if the directory is missing, has no files, or has changes
+    /// while such jobs exist. The upload returns the errors of [`sync_up`](crate::Obs::sync_up).
     pub fn data(&self, directory: impl AsRef<Path>) -> StageData {
         StageData {
             staging: self.clone(),
@@ -173,14 +173,14 @@ impl Data {
     }
 }
 
-/// Returns the id of this machine, which distinguishes machines with the same host name. Empty if
-/// `/etc/machine-id` does not exist.
+/// Returns the id of this machine, which distinguishes machines with the same host name. Returns an
+/// empty string if `/etc/machine-id` cannot be read.
 fn machine_id() -> String {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// Returns the name of the local user, as one segment of a key.
+/// Returns the name of the local user as one segment of a key, or `unnamed` if it is unknown.
 fn user() -> String {
     let names = ["USER", "LOGNAME", "USERNAME"];
     let name = names.iter().find_map(|name| env::var(name).ok());

@@ -37,8 +37,8 @@ pub(super) struct Revision {
 
 impl Revision {
     /// Finds the repository of a directory, and compares files with its index. `files` contains
-    /// their paths in the directory, with `true` for executable files. Returns `None` outside of a
-    /// repository, and before its first commit. Blocks.
+    /// their paths in the directory, with `true` for executable files. Returns `None` outside a
+    /// repository, and if `HEAD` has no commit. Blocks.
     pub(super) fn find(directory: &Path, files: &[(&str, bool)]) -> Option<Self> {
         let mut above = directory.ancestors();
         let (root, git) = above.find_map(|root| Some((root, git_dir(&root.join(".git"))?)))?;
@@ -50,8 +50,8 @@ impl Revision {
     }
 }
 
-/// Returns the git directory at a path `.git`. In a linked work tree, `.git` is a file that
-/// contains the path.
+/// Returns the git directory at a path `.git`. In a linked worktree or a submodule, `.git` is a
+/// file that contains the path.
 fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_owned());
@@ -61,7 +61,7 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(path))
 }
 
-/// Returns the id of the current commit.
+/// Returns the id of the commit at `HEAD`, or `None` if there is none or it cannot be read.
 fn head(git: &Path) -> Option<String> {
     let read = |path: PathBuf| Some(fs::read_to_string(path).ok()?.trim().to_owned());
     let is_id = |text: &String| {
@@ -71,7 +71,7 @@ fn head(git: &Path) -> Option<String> {
     let Some(name) = head.strip_prefix("ref:").map(str::trim) else {
         return Some(head).filter(is_id);
     };
-    // Linked work trees share the branches of the main work tree.
+    // Linked worktrees share the branches of the main worktree.
     let shared = read(git.join("commondir")).map_or(git.to_owned(), |path| git.join(path));
     let packed = || {
         let packed = read(shared.join("packed-refs"))?;
@@ -82,7 +82,7 @@ fn head(git: &Path) -> Option<String> {
     read(shared.join(name)).or_else(packed).filter(is_id)
 }
 
-/// Index of a repository.
+/// Index of a repository, with its entries by path.
 struct Index {
     entries: BTreeMap<String, Entry>,
     /// `true` if the index has no changes since the last commit.
@@ -93,14 +93,14 @@ struct Entry {
     modified: (u32, u32),
     mode: u32,
     size: u32,
-    /// SHA-1 of a header and the contents, as git computes it.
+    /// Id of the blob: SHA-1 of a header and the contents.
     id: [u8; 20],
     /// `true` if a sparse checkout omits the file.
     is_sparse: bool,
 }
 
 impl Index {
-    /// Parses an index of version 2 or 3 with SHA-1. Returns `None` for any other format.
+    /// Parses an index of version 2 or 3 with SHA-1 and a cache tree; `None` for any other index.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| {
             let digits = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -189,13 +189,13 @@ impl Entry {
     }
 }
 
-/// Returns `true` if the cache of trees in an index has a valid root tree. `git add` invalidates
-/// it, and a commit restores it. `None` if the index has no such cache.
+/// Returns `true` if the cache tree of an index has a valid root. `git add` invalidates it, and a
+/// commit restores it. Returns `None` for a split index and an index without a cache tree.
 fn is_committed(mut extensions: &[u8]) -> Option<bool> {
     loop {
         let (name, rest) = extensions.split_at_checked(4)?;
         let (size, rest) = rest.split_at_checked(4)?;
-        // The entries of a split index are in another file.
+        // A split index, whose entries are in another file.
         if name == b"link" {
             return None;
         }

@@ -54,7 +54,7 @@ pub struct StageJob {
     on_checked: OnChecked,
 }
 
-/// Function that receives the progress of a part.
+/// Function that receives a part and its progress.
 type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
 
 /// Function that receives the warnings of the check.
@@ -79,7 +79,7 @@ impl fmt::Display for StagedPart {
     }
 }
 
-/// Job whose directories are in OBS.
+/// Job whose directories were staged in OBS, or compared with OBS in a dry run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StagedJob {
@@ -95,8 +95,8 @@ pub struct StagedJob {
 
 impl StageJob {
     /// Sets the code directory, and the script in it that the job starts, such as `train.py`. If
-    /// the script is `None`, the job needs a [`command`](CreateJob::command), and the code is in
-    /// `${MA_JOB_DIR}/<name of the directory>`. [`data`](Self::data) directories inside the code
+    /// `boot_file` is `None`, the job needs a [`command`](CreateJob::command), which finds the code
+    /// in `${MA_JOB_DIR}/<name of the directory>`. [`data`](Self::data) directories inside the code
     /// directory are not sent with the code.
     pub fn code<'a>(
         mut self,
@@ -139,8 +139,8 @@ impl StageJob {
         self
     }
 
-    /// Sets a function that receives the warnings of the check before anything is sent, even if
-    /// there are none. By default, the warnings are logged.
+    /// Sets a function that receives the warnings of the check before any upload, even if there are
+    /// none. By default, the warnings are logged.
     pub fn on_checked(mut self, function: impl Fn(&[Warning]) + Send + Sync + 'static) -> Self {
         self.on_checked = Arc::new(function);
         self
@@ -165,7 +165,7 @@ impl StageJob {
     /// create the job.
     ///
     /// # Errors
-    /// Same as [`submit`](Self::submit).
+    /// Returns the errors of [`submit`](Self::submit), except those of the submission.
     pub async fn upload(self) -> Result<StagedJob, Error> {
         self.send(false).await
     }
@@ -174,7 +174,7 @@ impl StageJob {
     /// summaries contain the files that would be uploaded.
     ///
     /// # Errors
-    /// Same as [`upload`](Self::upload).
+    /// Returns the errors of [`upload`](Self::upload), except those of the transfers.
     pub async fn dry_run(self) -> Result<StagedJob, Error> {
         self.send(true).await
     }

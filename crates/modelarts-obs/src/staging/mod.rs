@@ -14,7 +14,7 @@
 //! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
 //! # let root = tempfile::tempdir()?;
 //! # let (src, data, out) = (root.path().join("src"), root.path().join("data"),
-//! root.path().join("out"));
+//! # root.path().join("out"));
 //! # std::fs::create_dir_all(&src)?;
 //! # std::fs::create_dir_all(&data)?;
 //! # std::fs::write(data.join("rows.csv"), "1\n2\n")?;
@@ -51,11 +51,11 @@
 //!
 //! # Addresses
 //!
-//! - code: `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over
-//!   paths, executable bits and contents
+//! - code: `obs://BUCKET/PREFIX/code/<hash>/<name>/`; `<hash>` is the first 16 digits of a SHA-256
+//!   over paths, executable bits and contents
 //! - manifest: `obs://BUCKET/PREFIX/code/<hash>/manifest.json`
-//! - data: `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256
-//!   over the project, the id and the name of the machine, and the path of the directory
+//! - data: `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`; `<hash>` is the first 16 digits of a
+//!   SHA-256 over the project, the machine id, the host name and the path of the directory
 //! - output: `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/`
 //!
 //! For code and data, `<name>` is the name of the local directory, which the service keeps: code
@@ -71,13 +71,13 @@
 //! that were not committed. The field is omitted if the index has a format that this crate does not
 //! read.
 //!
-//! Data is mirrored: the objects of deleted files are deleted. If a job reads the data,
-//! [`Staging::data`] returns an error instead of changing it.
+//! Data is mirrored: the objects of deleted files are deleted. If a job that has not ended reads
+//! changed data, [`Staging::data`] returns an error and uploads nothing.
 //!
 //! Staging deletes no code and no outputs of jobs. Lifecycle rules of the bucket can delete old
 //! objects below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the manifest is
-//! younger than the files and would expire later, and a job that is submitted in between would
-//! start without code.
+//! newer than the files and would expire later, and a job that is submitted in between would start
+//! without code.
 
 mod code;
 mod data;
@@ -170,7 +170,7 @@ impl Staging {
     /// Returns the connection to OBS.
     ///
     /// # Errors
-    /// Same as [`Obs::new`].
+    /// Returns the errors of [`Obs::new`], unless [`obs`](Self::obs) sets the connection.
     pub fn connect(&self) -> Result<Obs, Error> {
         self.obs.clone().map_or_else(|| Obs::new(&self.client), Ok)
     }
@@ -196,14 +196,14 @@ impl Staging {
     /// date.
     ///
     /// # Errors
-    /// Same as [`root`](Self::root), and an error for a name that is not valid in a key.
+    /// Returns the errors of [`root`](Self::root), and an error if `name` is not valid in a key.
     pub fn output(&self, name: &str) -> Result<ObsPath, Error> {
         let now = self.client.provider_context().clock.now();
         let date = jiff::Timestamp::try_from(now).map(|now| now.strftime("%Y-%m-%d").to_string());
         self.run_root(&date.unwrap_or_default())?.join(name)
     }
 
-    /// Returns a new address for the outputs of a job, with a random number.
+    /// Returns a new address for outputs, with `name` and a random number.
     fn run_root(&self, name: &str) -> Result<ObsPath, Error> {
         let random = fastrand::u32(..);
         self.root()?.join(&format!("out/{}-{random:08x}", key_step(name)))
@@ -233,8 +233,8 @@ fn url(path: &ObsPath) -> String {
     format!("{path}/")
 }
 
-/// Converts a text to one segment of a key. Characters other than letters, digits, `-`, `_` and `.`
-/// are replaced by `-`.
+/// Converts a text to one segment of a key: `-` replaces characters other than letters, digits,
+/// `-`, `_` and `.`, and dots at both ends are removed. An empty result becomes `unnamed`.
 fn key_step(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let step: String = text.chars().map(|c| if plain(c) { c } else { '-' }).collect();

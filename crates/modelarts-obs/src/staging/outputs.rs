@@ -28,8 +28,8 @@ pub trait JobExt {
     /// service replaces a file during its download, the call fails, and the next call continues.
     ///
     /// # Errors
-    /// Returns the errors of [`Obs::sync_down`], and an error if the job does not exist or an
-    /// output has a name that cannot be a directory. An output without files is not an error.
+    /// Returns the errors of [`Obs::sync_down`], and an error if the job does not exist or the name
+    /// of an output is not a valid directory name. An output without files is not an error.
     fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs;
 }
 
@@ -51,7 +51,7 @@ impl JobExt for Job {
 #[must_use = "nothing is received unless it is awaited"]
 pub struct DownloadOutputs {
     handle: JobHandle,
-    /// Job with its outputs. `None` if the job must be read first.
+    /// Job with its outputs, or `None` if the job must be read first.
     job: Option<Job>,
     directory: PathBuf,
     obs: Option<Obs>,
@@ -72,7 +72,7 @@ pub struct DownloadedOutput {
     pub path: ObsPath,
     /// Local directory. It is not created if the output has no files.
     pub directory: PathBuf,
-    /// Files that were downloaded, and files that already existed.
+    /// Files that were downloaded, and files that already existed with the same contents.
     pub summary: Summary,
 }
 

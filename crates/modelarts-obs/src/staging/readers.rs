@@ -10,7 +10,7 @@ use crate::address::{ObsPath, invalid};
 
 /// Fields of a job that contain the addresses of the data that it reads.
 const SOURCES: [&str; 2] = ["inputs", "volumes"];
-/// Workspace of a search that sets no workspace, by the reference (`openapi/SOURCES.md`, D-109).
+/// Workspace of a search that sets none, according to the reference (`openapi/SOURCES.md`, D-109).
 const DEFAULT_WORKSPACE: &str = "0";
 /// Maximum number of jobs that an error names.
 const NAMED: usize = 5;

@@ -10,9 +10,9 @@ use modelarts_ext::{
 use object_store::{CredentialProvider, aws::AwsCredential};
 use parking_lot::Mutex;
 
-/// Provider of access keys for the crate `object_store`. Before every request, the keys are taken
-/// from the provider of the client, so that they are renewed during a long upload. An IAM token is
-/// exchanged for temporary keys.
+/// Provider of access keys for the crate `object_store`. Before every request, the keys are read
+/// from the credentials provider of the client, so that they are renewed during a long upload. An
+/// IAM token is exchanged for temporary keys.
 pub(super) struct KeyProvider {
     credentials: Arc<dyn ProvideCredentials>,
     /// Provider of temporary keys for the token of the client; `None` if the endpoint of IAM is not

@@ -18,13 +18,13 @@ use sync_wrapper::SyncStream;
 
 use crate::error::ErrorFacts;
 
-/// Time limit for the headers of a response, and for each part of its body.
+/// Time limit for the headers of a response, each chunk of its body, and a whole error body.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for the headers of a response if the server copies contents before it responds: a
-/// copy of up to 5 GiB, or the completion of an upload in parts.
+/// copy of up to 5 GiB, or the completion of a multipart upload.
 const COPY_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-/// Minimum speed of an upload, in bytes per second. It determines the time limit of a request with
-/// a body.
+/// Minimum speed of an upload, in bytes per second. It determines the additional time for a request
+/// with a body.
 const MIN_SPEED: u64 = 32 << 10;
 /// Maximum size of the body of an error response, in bytes. A longer body counts as empty.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -43,8 +43,8 @@ impl HttpConnector for TimedClient {
 #[async_trait]
 impl HttpService for TimedClient {
     /// Sends a request, and waits for the headers of the response. The time limit is 1 minute, or
-    /// 15 minutes if the server copies contents. A request with a body has additional time, as if
-    /// it were sent at 32 KiB/s.
+    /// 15 minutes if the server copies contents. A request with a body has one more second for each
+    /// 32 KiB of the body.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let length = request.body().content_length();
         let authorization = request.headers().get(AUTHORIZATION).cloned();
@@ -95,7 +95,7 @@ async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<HttpResp
     Ok(response.map(|body| HttpResponseBody::new(body.map_err(http_error))))
 }
 
-/// Classifies an error of the HTTP client. The kind determines if object_store retries the request.
+/// Classifies an error of the HTTP client. The kind determines whether object_store retries.
 fn http_error(error: reqwest::Error) -> HttpError {
     let kind = match &error {
         error if error.is_timeout() => HttpErrorKind::Timeout,
@@ -110,7 +110,7 @@ fn http_error(error: reqwest::Error) -> HttpError {
     HttpError::new(kind, error.without_url())
 }
 
-/// Returns the kind of an error that interrupted the connection.
+/// Returns the kind of a timeout or of an interrupted connection, or `None` for any other error.
 fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         let is_broken =
@@ -131,7 +131,7 @@ fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
     }
 }
 
-/// Returns the time limit for the headers of the response to a request without a body.
+/// Returns the time limit for the headers of a response, without the time to send a body.
 fn response_timeout(request: &HttpRequest) -> Duration {
     let parameters = request.uri().query().unwrap_or_default().split('&');
     let names = |name: &str| {
@@ -151,7 +151,7 @@ fn access_key(authorization: &HeaderValue) -> Option<String> {
     Some(scope.split_once('/')?.0.to_owned())
 }
 
-/// Waits for one part of a call. Returns an error if the time limit passes.
+/// Waits for a part of a call. Returns an error of the kind `Timeout` when the time limit expires.
 async fn limit<T>(
     timeout: Duration,
     part: impl Future<Output = Result<T, HttpError>>,

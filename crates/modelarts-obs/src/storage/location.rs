@@ -5,13 +5,13 @@ use std::{fmt, path::PathBuf};
 use modelarts_ext::{Error, ErrorKind};
 use url::{Host, Url};
 
-/// Location of the buckets.
+/// Server or local directory that contains the buckets.
 pub(crate) enum Location {
     /// Server with the API of OBS.
     Service {
         endpoint: Url,
-        /// `true` if the bucket is part of the host name, which OBS requires. A server at an IP
-        /// address or `localhost` has the bucket in the path.
+        /// `true` if the bucket is part of the host name (virtual-hosted style), which OBS
+        /// requires. For an IP address or `localhost`, the bucket is in the path (path style).
         virtual_hosts: bool,
     },
     /// Local directory, with a subdirectory for each bucket.
@@ -63,7 +63,7 @@ impl Location {
 }
 
 impl Location {
-    /// Returns the URL of a bucket on a server.
+    /// Returns the URL of a bucket. Returns an error if the location is a local directory.
     pub(crate) fn bucket_url(&self, bucket: &str) -> Result<Url, Error> {
         let config = |message: String| Error::new(ErrorKind::Config, message);
         let Self::Service { endpoint, virtual_hosts } = self else {
@@ -87,7 +87,7 @@ impl Location {
     }
 }
 
-/// Returns an address without user name, password, query and fragment, which may be secrets.
+/// Removes the query, the fragment, and everything before an `@`, all of which may contain secrets.
 fn without_user(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let address = &address[..end];

@@ -1,4 +1,4 @@
-//! Objects of a bucket, independent of the connection.
+//! Access to the objects of a bucket, in OBS or in a local directory.
 //!
 //! `location` parses the address of OBS, `credentials` converts the credentials of the client, and
 //! `http` sends the requests of the crate `object_store`. `store` provides the objects of one

@@ -22,10 +22,10 @@ use crate::{
 /// with a compatible API accept.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// Minimum and maximum pause between two attempts.
+/// Minimum and maximum to which [`backoff`] limits the pauses of the retry policy.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60 * 60));
 
-/// Settings that all buckets of a service share.
+/// Settings that all buckets of a server share.
 pub(crate) struct Connection {
     keys: Arc<KeyProvider>,
     http: TimedClient,
@@ -51,7 +51,7 @@ impl Connection {
 }
 
 /// Returns the pauses between attempts. The crate `object_store` panics if the first pause is zero
-/// or longer than the maximum, or if a pause lasts thousands of years.
+/// or longer than the maximum, or if a pause exceeds the maximum of `Duration`.
 fn backoff(policy: &RetryPolicy) -> BackoffConfig {
     let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
     BackoffConfig { init_backoff, max_backoff: policy.cap.clamp(init_backoff, PAUSES.1), base: 2.0 }
@@ -107,7 +107,7 @@ impl Store {
         })))
     }
 
-    /// Returns the object store of the bucket. A bucket that is a local directory must exist.
+    /// Returns the object store of the bucket. A missing local directory is an error.
     fn objects(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
         match self {
             Self::Service(service) => Ok(Arc::clone(&service.objects) as _),
@@ -116,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Returns the interface for uploads in parts; `None` for a local directory.
+    /// Returns the interface for multipart uploads, or `None` for a local directory.
     pub(crate) fn parts(&self) -> Option<Arc<dyn MultipartStore>> {
         match self {
             Self::Service(service) => Some(Arc::clone(&service.objects) as _),
@@ -129,7 +129,7 @@ impl Store {
         matches!(self, Self::Service(_))
     }
 
-    /// Returns `true` if both are the same bucket of a connection, or the same local directory.
+    /// Returns `true` if both are the same bucket of one connection, or the same local directory.
     pub(crate) fn is_same_service(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(a), Self::Service(b)) => a.url == b.url && Arc::ptr_eq(&a.keys, &b.keys),
@@ -138,8 +138,8 @@ impl Store {
         }
     }
 
-    /// Calls an operation. If OBS rejects the keys as expired, calls the operation again with new
-    /// keys. `doing` describes the operation for an error, such as `writing obs://bucket/key`.
+    /// Calls an operation. If OBS rejects the access keys, calls it again with newer keys, if any.
+    /// `doing` describes the operation for an error, such as `writing obs://bucket/key`.
     pub(crate) async fn call<T, F>(
         &self,
         doing: impl Fn() -> String,
@@ -152,7 +152,7 @@ impl Store {
         self.with_renewal(attempt).await.map_err(|error| error::convert(&error, &doing()))
     }
 
-    /// Calls an operation. If OBS rejects the keys as expired, calls it again with new keys.
+    /// Calls an operation. If OBS rejects the access keys, calls it again with newer keys, if any.
     pub(crate) async fn with_renewal<T, F>(
         &self,
         attempt: impl Fn() -> F,
@@ -187,8 +187,8 @@ impl Store {
 }
 
 impl Service {
-    /// Creates the bucket. In the AWS-compatible API of OBS, the request contains the region as
-    /// `LocationConstraint` (`en-us_topic_0125560305`).
+    /// Creates the bucket. In the S3-compatible API of OBS, the request contains the region as
+    /// `LocationConstraint` (`en-us_topic_0125560305`), except for [`DEFAULT_REGION`].
     async fn create_bucket(&self) -> object_store::Result<()> {
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
             object_store::Error::Generic { store: "OBS", source: error }

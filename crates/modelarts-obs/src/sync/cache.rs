@@ -98,8 +98,8 @@ impl<V: Serialize> Drop for Table<V> {
     }
 }
 
-/// Returns the path of a file in the cache. `name` may contain any characters, because the file is
-/// named by its checksum.
+/// Returns the path of a file in the cache. `name` may contain any characters, because the file
+/// name is a hash of it.
 pub(crate) fn file(cache: &Path, kind: &str, name: &str) -> PathBuf {
     let name = digest::sha256(name.as_bytes());
     cache.join(kind).join(&name[..32])

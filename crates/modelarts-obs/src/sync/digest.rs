@@ -20,14 +20,14 @@ const MAX_KEY_FILE: u64 = 64 << 10;
 const KEY_HEAD: usize = 4 << 10;
 /// Assumed resolution of the time stamps of most file systems.
 const RESOLUTION: Duration = Duration::from_millis(20);
-/// Duration by which the modification time of a downloaded file is set back.
+/// Age of the modification time that [`Stamp::settle`] sets.
 const SETTLED: Duration = Duration::from_millis(40);
 
 /// Properties of a file that change with its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
-    /// Modification time, in nanoseconds since 1970.
+    /// Modification time, in nanoseconds since the Unix epoch.
     modified: i128,
     /// Inode; 0 on systems without inodes.
     inode: u64,
@@ -52,9 +52,9 @@ impl Stamp {
         std::fs::metadata(path).map(|metadata| Self::new(&metadata))
     }
 
-    /// Sets the modification time of a written file back by 40 ms, so that every later change of
-    /// the file changes the stamp. Returns the stamp; `None` if the time cannot be set, or the file
-    /// system stores it with a lower resolution.
+    /// Sets the modification time of a written file to 40 ms ago, so that every later change of the
+    /// file changes the stamp. Returns the stamp, or `None` if the time cannot be set, or if the
+    /// file system stores it with a lower resolution.
     pub(crate) fn settle(file: &File) -> Option<Self> {
         let now = SystemTime::now();
         file.set_modified(now - SETTLED).ok()?;
@@ -62,8 +62,8 @@ impl Stamp {
         stamp.is_settled(now).then_some(stamp)
     }
 
-    /// Returns `true` if every change after `now` changes the stamp. The time stamps of file
-    /// systems have a resolution of milliseconds or of seconds.
+    /// Returns `true` if every change after `now` changes the stamp. A time in whole seconds
+    /// indicates a file system with a resolution of up to 2 seconds.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         let resolution = match self.modified % 1_000_000_000 {
             0 => Duration::from_secs(2),
@@ -149,7 +149,7 @@ pub(crate) fn hash_file(path: &Path, with_md5: bool) -> io::Result<Checksums> {
     Ok(hasher.finish())
 }
 
-/// Returns `true` if a file contains a private key in PEM format. Blocks.
+/// Returns the result of [`is_private_key`] for a file, of which at most 4 KiB are read. Blocks.
 pub(crate) fn is_key_file(path: &Path, size: u64) -> io::Result<bool> {
     if size == 0 || size > MAX_KEY_FILE {
         return Ok(false);
@@ -160,7 +160,7 @@ pub(crate) fn is_key_file(path: &Path, size: u64) -> io::Result<bool> {
 }
 
 /// Returns `true` if the first 4 KiB of a file contain the first line of a private key in PEM
-/// format. `size` is the size of the whole file.
+/// format, and `size`, the size of the whole file, is at most 64 KiB.
 pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
     let head = &contents[..contents.len().min(KEY_HEAD)];
     let is_begin = |line: &[u8]| {
@@ -170,10 +170,9 @@ pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
     size <= MAX_KEY_FILE && head.split(|byte| *byte == b'\n').any(is_begin)
 }
 
-/// Returns the digits of an entity tag that has the form of an MD5. The entity tag of an object
-/// that was uploaded in parts has another form. The entity tag of an encrypted object has this
-/// form, but is not the MD5 of the contents, so a different value does not prove that the contents
-/// differ.
+/// Returns the digits of an entity tag in the form of an MD5, or `None` for any other form, such as
+/// the entity tag of a multipart upload. The entity tag of an encrypted object has this form, but
+/// is not the MD5 of the contents, so a different value does not prove that the contents differ.
 pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());

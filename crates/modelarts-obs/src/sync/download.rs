@@ -46,14 +46,13 @@ const MAX_NAME: usize = 255;
 pub(crate) struct Downloads {
     /// Canonical path of the directory.
     pub(crate) root: PathBuf,
-    /// Address of the service, for journals.
+    /// Address of OBS or of a local directory, which distinguishes the journals.
     pub(crate) address: String,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) reporter: Arc<Reporter>,
 }
 
-/// Result of a download.
 pub(crate) enum Received {
     /// The object was written to the file.
     File {
@@ -61,7 +60,7 @@ pub(crate) enum Received {
         stamp: Option<Stamp>,
         sha256: String,
     },
-    /// The object stands for a directory, which now exists.
+    /// The object stands for a directory, which was created if it did not exist.
     Directory,
 }
 
@@ -78,7 +77,7 @@ struct DownloadHeader {
 struct PartialFile {
     file: File,
     hasher: Hasher,
-    /// Number of bytes that are written.
+    /// Number of bytes that have been written.
     offset: u64,
     journal: Journal,
 }
@@ -92,7 +91,7 @@ impl Downloads {
                 let permit = self.limits.bytes(size).await;
                 let _request = self.limits.request().await;
                 match object.read(0..size, &self.limits).await {
-                    // An object that stands for a directory cannot be found: its key ends with a
+                    // An object that stands for a directory is not found: its key ends with a
                     // slash, which the crate object_store removes.
                     Err(error) if size == 0 && error.is_not_found() => {
                         let (root, name) = (self.root.clone(), name.to_owned());
@@ -127,8 +126,8 @@ impl Downloads {
         Ok(Received::File { stamp, sha256 })
     }
 
-    /// Renames a complete file to its final name, and returns its stamp. The file stays locked
-    /// until it is renamed.
+    /// Renames a complete file to its final name, and returns its stamp; see [`Stamp::settle`]. The
+    /// file stays locked until it is renamed.
     async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {
@@ -229,8 +228,8 @@ fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<(Strin
     Ok((found, file))
 }
 
-/// Opens and locks the file of an earlier call; `None` if no such file exists or it cannot be
-/// opened. A link at this path is not followed.
+/// Opens and locks the file of an earlier call. Returns `None` if it does not exist, cannot be
+/// opened or was renamed meanwhile. A link at this path is not followed.
 fn open_locked(path: &Path) -> io::Result<Option<File>> {
     if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
@@ -245,7 +244,8 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
     Ok(now.is_ok_and(|now| now == stamp).then_some(file))
 }
 
-/// Locks a file until it is closed, if the file system supports locks.
+/// Locks a file until it is closed, if the file system supports locks. Returns an error if the file
+/// is still locked by another handle after 3 seconds.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {

@@ -1,8 +1,8 @@
-//! Journal of a transfer in parts, from which the next call resumes a transfer that was
-//! interrupted.
+//! Journal of a transfer in parts or ranges, from which the next call resumes an interrupted
+//! transfer.
 //!
-//! A journal is a file with a line of JSON that describes the transfer, and a line for each
-//! complete part. An incomplete last line is ignored.
+//! A journal is a file with a line of JSON that describes the transfer, and for an upload, a line
+//! for each complete part. An incomplete last line is ignored.
 
 use std::{
     collections::BTreeMap,
@@ -21,8 +21,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Reads the description of a transfer, and the entity tags of the complete parts by their
-    /// numbers.
+    /// Reads the description of a transfer, and the entity tags of its complete parts by part
+    /// number. Returns `None` if there is no valid journal.
     pub(crate) fn read<H: DeserializeOwned>(
         path: Option<&Path>,
     ) -> Option<(H, BTreeMap<usize, String>)> {
@@ -80,12 +80,12 @@ impl Journal {
         }
     }
 
-    /// Returns `true` if the journal is a file, which the next call can read.
+    /// Returns `true` if the parts are recorded in a file, which the next call can read.
     pub(crate) fn is_kept(&self) -> bool {
         self.file.lock().is_some()
     }
 
-    /// Deletes the journal, because the transfer is complete or was given up.
+    /// Deletes the journal of a transfer that is complete or was aborted.
     pub(crate) fn remove(self) {
         drop(self.file);
         if let Some(path) = &self.path {

@@ -12,7 +12,7 @@ use tokio::{
 
 /// Default number of concurrent requests of a synchronization.
 pub(super) const DEFAULT_TRANSFERS: usize = 16;
-/// Maximum of this number.
+/// Maximum number of concurrent requests that a caller can set.
 pub(super) const MAX_TRANSFERS: usize = 1_000;
 /// Maximum size of the contents that all transfers together hold in memory, in bytes.
 const BYTES_IN_MEMORY: u32 = 32 << 20;
@@ -39,7 +39,6 @@ impl Limits {
         }
     }
 
-    /// Returns the buffers of the transfers.
     pub(crate) fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
     }
@@ -53,8 +52,8 @@ impl Limits {
     /// Waits until contents of this size may be held in memory. Contents larger than the limit wait
     /// until no other contents are held.
     ///
-    /// A task acquires this permit before the permit of a request, and never holds two, which could
-    /// cause a deadlock.
+    /// A task acquires this permit before the permit of a request, and never holds two permits of
+    /// this kind, which could cause a deadlock.
     pub(crate) async fn bytes(&self, size: u64) -> Permit {
         let size = u32::try_from(size).unwrap_or(BYTES_IN_MEMORY).min(BYTES_IN_MEMORY);
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
@@ -152,7 +151,7 @@ where
     result
 }
 
-/// Runs a blocking function outside the asynchronous threads.
+/// Runs a blocking function on a thread of the blocking pool of tokio.
 pub(crate) async fn blocking<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {

@@ -79,8 +79,8 @@ pub(crate) async fn remote_side(
     })
 }
 
-/// Returns the local directory of a download, its files, and the files that are never deleted.
-/// Blocks.
+/// Returns the canonical path of the directory of a download, the files that the download may
+/// replace or delete, and the paths that are never deleted. Blocks.
 pub(crate) fn local_target(
     directory: &Path,
     names: Vec<String>,

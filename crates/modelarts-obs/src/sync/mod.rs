@@ -37,11 +37,11 @@
 //! # Contents
 //!
 //! Contents are compared by size and SHA-256. Modification times are not compared, because the time
-//! of an object is that of its upload. This crate stores the SHA-256 of an object in its metadata
-//! `sha256`. An object without this metadata is compared by its entity tag. The entity tag is the
-//! MD5 of the contents only if the object was uploaded in one request and OBS does not encrypt it.
-//! Any other object without the metadata counts as changed until this crate uploads or downloads
-//! it.
+//! of an object is that of its upload. A synchronization stores the SHA-256 of an object in its
+//! metadata `sha256`. An object without this metadata is compared by its entity tag. The entity tag
+//! is the MD5 of the contents only if the object was uploaded in one request and OBS does not
+//! encrypt it. Any other object without the metadata counts as changed until a synchronization
+//! transfers it.
 //!
 //! The cache stores the checksums of files with their size, modification time and inode, and the
 //! checksums of objects with their entity tags. Once they are in the cache, a synchronization
@@ -56,38 +56,38 @@
 //! [`SyncEvent::Skipped`] and [`Summary::skipped`] contain their paths, each with the reason.
 //!
 //! - `.git`, `__pycache__`, `node_modules`, virtual environments of Python
-//! - the data directory of an emulator, which has the file `state.sqlite3`, and
-//!   `modelarts-emulator-data`
-//! - names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`,
-//!   `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`,
-//!   `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`,
-//!   `.s3cfg`, `connection.json` and `emulator.env` of an emulator
+//! - directories with `state.sqlite3` or `data/state.sqlite3`: the data directory of an emulator,
+//!   and its parent directory, by default `modelarts-emulator-data`
+//! - names of credentials, in upper or lower case: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`,
+//!   `id_dsa`, `id_ecdsa`, `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`,
+//!   `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`,
+//!   `.obsutilconfig`, `.s3cfg`, `connection.json`, `emulator.env`
 //! - files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB
 //! - sockets, named pipes, devices, incomplete downloads
-//! - matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and
-//!   applies in any directory
-//! - matches of the patterns in `.gitignore`, with [`gitignore`](DirectorySync::gitignore), if the
-//!   synchronized directory contains no `.modelartsignore`
+//! - in the home directory itself, hidden files and directories, except ignore files
+//! - matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and may be
+//!   in any directory
+//! - matches of the patterns in `.gitignore`, if [`gitignore`](DirectorySync::gitignore) is set and
+//!   the synchronized directory contains no `.modelartsignore`
 //!
-//! Links to files and directories within the synchronized directory are followed. A link is left
-//! out if it leads to a directory that contains the link, or to a file or directory that is always
-//! left out because of its name. A link to a place outside the synchronized directory is an error,
-//! and so is a broken link.
+//! Symbolic links within the synchronized directory are followed. A link is left out if it leads to
+//! a directory that contains the link, or to a path that is always left out or is below such a
+//! path. A broken link is an error, and so is a link out of the synchronized directory.
 //!
 //! Files that are left out count as present at the source, so [`delete`](DirectorySync::delete)
 //! does not delete them at the target.
 //!
 //! # Large files
 //!
-//! A file of 16 MiB or more is uploaded in parts of 8 MiB. The parts are larger if the file would
-//! otherwise have more than 10,000 of them. All transfers of a synchronization together hold at
-//! most 32 MiB of contents in memory, or one part that is larger.
+//! A file of 16 MiB or more is sent as a multipart upload in parts of 8 MiB. The parts are larger
+//! if the file would otherwise have more than 10,000 of them. All transfers of a synchronization
+//! together hold at most 32 MiB of contents in memory, or one part that is larger.
 //!
 //! The next call continues a synchronization that failed or was killed: it does not transfer
 //! complete files again, and resumes the upload or the download of a large file after the complete
 //! parts. A download is written to `.NAME.modelarts-part`, verified by the SHA-256 in the metadata
 //! of the object, if there is one, and renamed. If two synchronizations download the same file at
-//! the same time, one of them fails.
+//! the same time, the second one fails unless the first one finishes within 3 seconds.
 
 mod cache;
 pub(crate) mod digest;
@@ -158,8 +158,8 @@ impl Obs {
     ///
     /// # Errors
     /// The synchronization fails if the directory does not exist or has no files, a file cannot be
-    /// read or changes during its upload, a link is broken or leads out of the directory, an ignore
-    /// file is invalid, a name is not valid in OBS, or a request fails. The error names the file.
+    /// read or changes during its upload, a link is broken or leads out of the directory, a
+    /// `.modelartsignore` is invalid, `to` or a name is not valid in OBS, or a request fails.
     pub fn sync_up(&self, path: impl AsRef<Path>, to: impl Into<String>) -> DirectorySync {
         let path = path.as_ref().to_owned();
         DirectorySync::new(self, Direction::Up(path, to.into()))
@@ -169,9 +169,9 @@ impl Obs {
     /// exist. A single object keeps its name.
     ///
     /// # Errors
-    /// The synchronization fails if no objects exist, an object has the wrong checksum or changes
-    /// during its download, a name cannot be a file on this system, a link leads out of the
-    /// directory, the disk is full, or a request fails. The error names the object.
+    /// The synchronization fails if `from` is invalid or no objects exist, an object has the wrong
+    /// checksum or changes during its download, a name cannot be a file on this system, a link
+    /// leads out of the directory, a file cannot be written, or a request fails.
     pub fn sync_down(&self, from: impl Into<String>, directory: impl AsRef<Path>) -> DirectorySync {
         let directory = directory.as_ref().to_owned();
         DirectorySync::new(self, Direction::Down(from.into(), directory))
@@ -182,8 +182,8 @@ impl Obs {
     /// have no metadata except the SHA-256.
     ///
     /// # Errors
-    /// The synchronization fails if no objects exist, one address contains the other, or a request
-    /// fails. The error names the object or the addresses.
+    /// The synchronization fails if an address is invalid, no objects exist, one address contains
+    /// the other, or a request fails. The error names the object or the addresses.
     pub fn copy(&self, from: impl Into<String>, to: impl Into<String>) -> DirectorySync {
         DirectorySync::new(self, Direction::Copy(from.into(), to.into()))
     }
@@ -220,8 +220,8 @@ impl DirectorySync {
         self
     }
 
-    /// Leaves out a file, or a directory with all its contents: a path in the synchronized
-    /// directory, with slashes, such as `data/raw`. Only [`Obs::sync_up`] of a directory uses it.
+    /// Leaves out a file or a directory, by its path relative to the synchronized directory, with
+    /// slashes, such as `data/raw`. Only [`Obs::sync_up`] of a directory uses this setting.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
         self
@@ -234,8 +234,8 @@ impl DirectorySync {
         self
     }
 
-    /// Sets the maximum number of concurrent requests. Default: 16. Values are limited to 1 to
-    /// 1,000.
+    /// Sets the maximum number of concurrent requests. Default: 16. The value is limited to the
+    /// range from 1 to 1,000.
     pub fn transfers(mut self, transfers: usize) -> Self {
         self.options.transfers = transfers.clamp(1, MAX_TRANSFERS);
         self
@@ -256,7 +256,7 @@ impl DirectorySync {
     /// # std::fs::create_dir_all(&data)?;
     /// # std::fs::write(data.join("rows.csv"), "1,2\n")?;
     /// # let obs =
-    /// Obs::directory(root.path().join("obs")).with_cache_dir(root.path().join("cache"));
+    /// # Obs::directory(root.path().join("obs")).with_cache_dir(root.path().join("cache"));
     /// # obs.bucket("my-bucket")?.create().await?;
     /// let mut progress = obs.sync_up(&data, "obs://my-bucket/data").stream();
     /// while let Some(progress) = progress.try_next().await? {
@@ -272,7 +272,7 @@ impl DirectorySync {
     pub fn stream(self) -> BoxStream<'static, Result<Progress, Error>> {
         let (reporter, events) = Reporter::with_events();
         let run = self.run(reporter);
-        // The run has no other item: its result is sent as an event.
+        // The run yields no items, because its result is sent as an event.
         let run = stream::once(run).filter_map(async |_| None);
         // The run is polled first, so that the same poll returns its events.
         stream::select_with_strategy(run, events, |(): &mut ()| PollNext::Left).boxed()

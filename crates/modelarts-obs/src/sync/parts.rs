@@ -1,4 +1,4 @@
-//! Sizes of the parts of an upload, and the description of an upload in a journal.
+//! Sizes of the parts of a multipart upload, and the description of an upload in its journal.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sync::digest::Stamp;
 
-/// Minimum size of a file that is uploaded in parts, in bytes.
+/// Minimum size of a file that is sent as a multipart upload, in bytes.
 pub(super) const MULTIPART_FROM: u64 = 16 << 20;
 /// Size of a part in bytes, unless the file would have too many parts.
 pub(super) const PART: u64 = 8 << 20;
@@ -41,8 +41,8 @@ impl UploadHeader {
     }
 }
 
-/// Returns the size of the parts of a file: 8 MiB, or more in whole MiB if the file would have more
-/// than 10,000 parts.
+/// Returns the size of the parts of a file: 8 MiB, or a larger multiple of 1 MiB if the file would
+/// have more than 10,000 parts.
 pub(super) fn part_size(size: u64) -> u64 {
     const MIB: u64 = 1 << 20;
     size.div_ceil(MAX_PARTS).next_multiple_of(MIB).max(PART)

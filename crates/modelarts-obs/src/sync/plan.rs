@@ -15,7 +15,7 @@ pub(crate) struct Listed {
 pub(crate) enum Action {
     /// The target has the same contents.
     Unchanged,
-    /// The sizes are equal, and a checksum is not in the cache.
+    /// The sizes are equal, and at least one checksum is not in the cache.
     Compare,
     /// The target does not have the file, or has other contents.
     Transfer,

@@ -78,7 +78,7 @@ pub struct Skipped {
     pub reason: SkipReason,
 }
 
-/// Reason why a file or a directory is not transferred. `Display` shows it as a clause.
+/// Reason why a file or a directory is not transferred. `Display` writes it as a phrase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -92,10 +92,10 @@ pub enum SkipReason {
         /// Path of the ignore file: `.gitignore` or `.modelartsignore`, with its directory.
         file: String,
     },
-    /// The caller excluded the path with [`DirectorySync::exclude`](crate::DirectorySync::exclude),
-    /// or the path has data of a job, inside the code directory of the job.
+    /// Path that the caller excluded ([`DirectorySync::exclude`](crate::DirectorySync::exclude)),
+    /// or data directory of a job inside its code directory.
     Excluded,
-    /// Data of a version control system: `.git`.
+    /// Data of a git repository: `.git`.
     Repository,
     /// Virtual environment of Python: a directory with `pyvenv.cfg`.
     VirtualEnvironment,
@@ -103,17 +103,17 @@ pub enum SkipReason {
     PythonCache,
     /// Installed packages of Node.js: `node_modules`.
     NodeModules,
-    /// Credentials according to the name, such as `.env*`, `clouds.yaml`, `.huaweicloud`, private
-    /// keys.
+    /// Credentials or a private key, according to the name, such as `.env*`, `clouds.yaml`,
+    /// `*.pem`.
     Credentials,
-    /// Data directory of an emulator, with the keys of its users.
+    /// Data directory of an emulator, with the keys of its users, or the parent of this directory.
     Emulator,
     /// A private key, according to the contents of the file.
     PrivateKey,
-    /// A hidden file or directory of the home directory, which belongs to another program:
+    /// A hidden file or directory of the home directory, which may belong to another program:
     /// settings, caches, keys. Hidden files of other directories are transferred.
     HiddenInHome,
-    /// A download that was interrupted.
+    /// File of an incomplete download: `.*.modelarts-part`.
     UnfinishedDownload,
     /// A link at the target, which is not deleted.
     Link,

@@ -40,7 +40,7 @@ impl Checksums {
         Self::Objects(Table::open(cache, &format!("objects {service} {address}")))
     }
 
-    /// Returns the cached checksum, if the contents have not changed since it was stored.
+    /// Returns the cached checksum, if it was stored with the same stamp or entity tag.
     pub(crate) fn find(&self, name: &str, source: &SourceItem) -> Option<String> {
         match (self, source) {
             (Self::Files(table), SourceItem::File { stamp, .. }) => {
@@ -72,7 +72,7 @@ impl Checksums {
         }
     }
 
-    /// Stores the checksum of an object that was written.
+    /// Stores the checksum of an object, unless the object has no entity tag.
     pub(crate) fn store_object(&self, name: &str, etag: Option<String>, sha256: String) {
         if let (Self::Objects(table), Some(etag)) = (self, etag) {
             table.insert(name, ObjectRecord { etag, sha256 });
@@ -86,7 +86,7 @@ impl Checksums {
         }
     }
 
-    /// Removes the checksums of names that no longer exist.
+    /// Removes the checksums of names for which `exists` returns `false`.
     pub(crate) fn retain(&self, exists: impl Fn(&str) -> bool) {
         match self {
             Self::Files(table) => table.retain(exists),
@@ -119,7 +119,7 @@ pub(crate) async fn list_objects(
             "" => Some(info.key()),
             key => info.key().strip_prefix(key).and_then(|name| name.strip_prefix('/')),
         };
-        // An object with contents takes precedence over an object that stands for a directory.
+        // An object with contents takes precedence over a directory marker with the same name.
         if let Some(name) = name
             && name.rsplit('/').next() != Some(WRITE_TEST)
             && (info.size() > 0 || !objects.contains_key(name))
@@ -130,7 +130,7 @@ pub(crate) async fn list_objects(
     Ok(objects)
 }
 
-/// Returns the object at an address; `None` if it does not exist.
+/// Returns the object at an address; `None` if it does not exist or the address has no key.
 pub(crate) async fn find_object(
     bucket: &Bucket,
     address: &ObsPath,

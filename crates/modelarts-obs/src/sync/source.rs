@@ -1,4 +1,4 @@
-//! Reads of local files and objects, by ranges.
+//! Reading and comparison of local files and objects.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ pub(crate) enum SourceItem {
     Object(Object),
 }
 
-/// Properties of an object at the time of the list.
+/// Object with the properties that it had when it was listed.
 #[derive(Clone)]
 pub(crate) struct Object {
     pub(crate) bucket: Bucket,
@@ -44,7 +44,7 @@ pub(crate) struct Object {
 /// Contents of an object, or of a part of it.
 pub(crate) struct Content {
     pub(crate) bytes: Bytes,
-    /// SHA-256 of the whole object, from its metadata.
+    /// SHA-256 of the whole object from its metadata, if it has this metadata.
     pub(crate) sha256: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl SourceItem {
     }
 
     /// Returns the SHA-256 of the contents. For an object of a server, it is read from the
-    /// metadata; `None` if the object has no such metadata.
+    /// metadata; `None` if it is missing there or the object changed.
     pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
         let (path, stamp) = match self {
             Self::Object(object) => return object.sha256(limits).await,
@@ -169,8 +169,8 @@ impl Object {
         }
     }
 
-    /// Returns the SHA-256 in the metadata. A local directory has no metadata, so its contents are
-    /// read.
+    /// Returns the SHA-256 in the metadata, or computes it in a local directory, which has no
+    /// metadata. Returns `None` if the metadata has none or the object changed since the list.
     pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
         if self.bucket.store().has_metadata() {
             let _permit = limits.request().await;
@@ -189,8 +189,8 @@ impl Object {
         Ok(Some(hasher.finish().sha256))
     }
 
-    /// Returns an error if the SHA-256 of contents differs from that in the metadata, if the object
-    /// has one. The entity tag is not compared, because the entity tag of an encrypted object is
+    /// Returns an error if the object has a SHA-256 in its metadata that differs from that of its
+    /// contents. The entity tag is not compared, because the entity tag of an encrypted object is
     /// not the MD5 of its contents (`obs_04_0105`).
     pub(crate) fn verify(&self, expected: Option<&str>, found: &str) -> Result<(), Error> {
         let Some(expected) = expected.filter(|expected| !expected.eq_ignore_ascii_case(found))
@@ -214,7 +214,7 @@ impl Object {
     }
 }
 
-/// Creates the error for a file that changed during its transfer.
+/// Creates the error for a file that changed during its upload.
 pub(crate) fn changed(path: &std::path::Path) -> Error {
     let message = format!("the file {} must not change while it is sent, and did", path.display());
     Error::new(ErrorKind::Invalid, message)

@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// Settings of a synchronization.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) delete: bool,
@@ -42,7 +41,7 @@ pub(super) struct Synchronization {
     pub(super) is_single: bool,
 }
 
-/// Transfers to the target.
+/// Transfers to the target: uploads and copies, or downloads.
 pub(super) enum Transfers {
     Up(Arc<Uploads>),
     Down(Downloads),

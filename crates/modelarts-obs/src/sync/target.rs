@@ -71,7 +71,7 @@ type Identity = (u64, u64);
 #[cfg(not(unix))]
 type Identity = PathBuf;
 
-/// Returns the identity of a file; `None` if it does not exist. Blocks.
+/// Returns the identity of a file, or `None` if its metadata cannot be read. Blocks.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
     {

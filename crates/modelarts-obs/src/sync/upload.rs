@@ -38,16 +38,15 @@ const IN_FLIGHT: u64 = 32 << 20;
 pub(crate) struct Uploads {
     pub(crate) bucket: Bucket,
     pub(crate) prefix: ObsPath,
-    /// Endpoint of the service, which distinguishes the journals.
+    /// Address of OBS or of a local directory, which distinguishes the journals.
     pub(crate) address: String,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) reporter: Arc<Reporter>,
-    /// Set after an object was written, because the permission then needs no further test.
+    /// Set after an object was written. The permission to write then needs no further test.
     pub(crate) writable: OnceCell<()>,
 }
 
-/// Result of an upload.
 pub(crate) enum Sent {
     /// The object was written.
     Object { sha256: Option<String>, etag: Option<String> },
@@ -55,10 +54,10 @@ pub(crate) enum Sent {
     PrivateKey,
 }
 
-/// State of an upload in parts.
+/// State of a multipart upload.
 struct Upload {
     id: String,
-    /// Entity tags of the complete parts.
+    /// Entity tags of the complete parts, by part number from 0.
     done: BTreeMap<usize, String>,
     journal: Journal,
 }
@@ -131,7 +130,7 @@ impl Uploads {
         Ok(Some(Sent::Object { sha256: None, etag: None }))
     }
 
-    /// Uploads contents in one request. Returns the checksum of the bytes that were sent.
+    /// Uploads contents in one request, except private keys. Returns the checksum of the bytes.
     async fn send_whole(
         &self,
         name: &str,
@@ -184,8 +183,8 @@ impl Uploads {
     }
 
     /// Tests the permission to write: writes an empty object and deletes it, unless an object was
-    /// written before. A HEAD request for the bucket is no substitute, because it succeeds where an
-    /// upload is rejected.
+    /// written before. A HEAD request for the bucket is no substitute, because it can succeed
+    /// without this permission.
     async fn check_writable(&self) -> Result<(), Error> {
         let test = async || {
             // The test is omitted if its key would be too long.
@@ -273,8 +272,8 @@ impl Uploads {
             } else if is_rejected {
                 journal.remove();
                 let _ = parts.abort_multipart(path, &id).await;
-                // The parts of an earlier call may be wrong. The parts of this call would be the
-                // same again.
+                // The parts of an earlier call may be wrong. The parts of this call alone would be
+                // the same again.
                 if resumed > 0 && may_restart {
                     may_restart = false;
                     self.reporter.restarted(advanced);
@@ -290,7 +289,8 @@ impl Uploads {
         }
     }
 
-    /// Continues the upload in the journal if its header is the same, else begins a new upload.
+    /// Continues the upload in the journal if its header is the same, otherwise aborts it and
+    /// begins a new upload.
     async fn begin(
         &self,
         header: &UploadHeader,
@@ -322,7 +322,7 @@ impl Uploads {
         Ok(Upload { journal: Journal::begin(file, &(header, &id)), id, done: BTreeMap::new() })
     }
 
-    /// Uploads the missing parts.
+    /// Uploads the parts that are not in `upload.done`, and records them.
     async fn send_missing(
         self: &Arc<Self>,
         name: &str,
@@ -401,7 +401,7 @@ impl Uploads {
         Ok(completed.e_tag)
     }
 
-    /// Returns the entity tag of the object if it has the contents of an upload.
+    /// Returns the entity tag of the object if its size and its SHA-256 are those of the upload.
     async fn find_complete(&self, path: &Path, header: &UploadHeader) -> Option<String> {
         let info = self.bucket.head(path.as_ref()).await.ok()?;
         let expected = header.sha256.as_deref()?;

@@ -1,4 +1,4 @@
-//! Uploads of large files to a local directory, which has no uploads in parts.
+//! Uploads of large files to a local directory. They cannot be resumed.
 
 use std::sync::Arc;
 

@@ -59,8 +59,8 @@ impl Listing {
 }
 
 /// Lists a directory, whose path must be canonical. With `gitignore`, the patterns of `.gitignore`
-/// apply, including those of the directories above up to the root of a repository. `excluded` are
-/// paths in the directory, with slashes. Blocks.
+/// apply, including those in the directories above up to the root of the repository. `excluded` are
+/// paths relative to the directory, with slashes. Blocks.
 pub(crate) fn list(root: &Path, gitignore: bool, excluded: &[String]) -> Result<Listing, Error> {
     let gitignore = gitignore && !root.join(IGNORE_FILE).is_file();
     let mut walk = Walk::new(root);
@@ -100,7 +100,7 @@ pub(crate) fn list_for_deletion(root: &Path) -> Result<Listing, Error> {
     Ok(walk.listing)
 }
 
-/// State of the walk through a directory.
+/// State of the recursive listing of a directory.
 struct Walk<'a> {
     root: &'a Path,
     /// `true` if the root is the home directory of the user.
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Returns the canonical path that a link leads to.
+    /// Returns the canonical target of a link, or an error if it is missing or outside the root.
     fn link_target(&self, path: &Path, relative: &str) -> Result<PathBuf, Error> {
         let target = fs::read_link(path).unwrap_or_default();
         let wrong = |rule: &str| {
@@ -247,14 +247,14 @@ impl<'a> Walk<'a> {
         Ok(real)
     }
 
-    /// Returns the reason to leave out a path of the home directory. Other programs, such as the
-    /// emulator and this crate with its caches, write hidden files there during the transfer.
+    /// Returns the reason to leave out a hidden path directly in the home directory. Programs, such
+    /// as this crate with its cache, write hidden files there during the transfer.
     fn hidden_in_home(&self, relative: &str) -> Option<SkipReason> {
         let is_kept = [IGNORE_FILE, GIT_IGNORE_FILE].contains(&relative);
         (self.is_home && relative.starts_with('.') && !is_kept).then_some(SkipReason::HiddenInHome)
     }
 
-    /// Returns the pattern that excludes a file or a directory. `None` if it is not excluded.
+    /// Returns the pattern that excludes a file or a directory, or `None` if it is not excluded.
     fn ignored(&self, path: &Path, is_dir: bool) -> Option<SkipReason> {
         let found = self.patterns.iter().rev().map(|p| p.matched(path, is_dir));
         match found.into_iter().find(|found| !found.is_none())? {
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns `true` if a path leads to a canonical path.
+/// Returns `true` if the canonical form of `path` is `canonical`.
 fn is_same(path: &Path, canonical: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|path| path == canonical)
 }

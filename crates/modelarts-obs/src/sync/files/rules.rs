@@ -1,4 +1,4 @@
-//! Files and directories that are always left out because of their names.
+//! Files and directories that are always left out because of their names or of files in them.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ const KEY_SUFFIXES: [&str; 4] = [".p12", ".pem", ".pfx", ".ppk"];
 /// directory is `data` in `modelarts-emulator-data`, beside the objects of OBS.
 const EMULATOR_STATES: [&str; 2] = ["state.sqlite3", "data/state.sqlite3"];
 
-/// Returns the reason why a file or a directory is always left out.
+/// Returns the reason why a file or a directory is always left out, or `None` if it is not.
 pub(super) fn always_left_out(path: &Path, is_dir: bool) -> Option<SkipReason> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
     let name = name.as_str();
