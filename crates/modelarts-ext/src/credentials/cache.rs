@@ -61,8 +61,8 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns an error if the source issues no credentials. [`Error::is_retryable`] must be `true`
-    /// for a transient error. After an error that has an HTTP status and is not retryable, all
-    /// calls of the next five minutes return the same error without another request.
+    /// for a transient error. After an error that has an HTTP status and is not retryable, no
+    /// request is sent for five minutes.
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
     /// Returns the time before expiry at which credentials are renewed, at most a quarter of their
@@ -103,8 +103,8 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
 /// * If a renewal fails or takes ten seconds, the old credentials are used while they are valid.
 ///   The next renewal starts after a minute, or after a quarter of the remaining time if shorter.
 /// * After a response with `Retry-After`, no request is sent for this time, at most five minutes.
-/// * After a rejection, for example because of a wrong password, all calls of the next five minutes
-///   return the same error without another request, so that the account is not locked.
+/// * After a rejection, for example because of a wrong password, no request is sent for five
+///   minutes, so that the account is not locked. Without valid credentials, calls return the error.
 ///
 /// Clones share the credentials. Times are measured with the clock of the client.
 #[derive(Clone)]

@@ -38,15 +38,14 @@ pub(super) struct File {
 impl Manifest {
     /// Creates the manifest of a directory. Blocks.
     pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
-        let modes = files.iter().map(|file| (file.path.as_str(), file.executable));
-        let modes: Vec<_> = modes.collect();
+        let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
         let created = jiff::Timestamp::try_from(now).ok();
         Self {
             version: VERSION,
             created: created.map(|now| now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
             tool: concat!("modelarts-obs ", env!("CARGO_PKG_VERSION")),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
-            git: Revision::find(&directory.path, &modes),
+            git: Revision::find(&directory.path, &paths),
             name: directory.name,
             files,
         }

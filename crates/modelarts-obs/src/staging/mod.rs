@@ -66,10 +66,8 @@
 //! that the code is complete; then the only request is a HEAD request for the manifest. The
 //! manifest is a JSON object with the fields `version` (1), `created` (RFC 3339), `tool`, `host`,
 //! `name`, `files` (each with `path`, `size`, `sha256`, `executable`), and `git` with `commit` and
-//! `dirty`, if the directory is in a repository with a commit. `dirty` is `true` if a file differs
-//! from the index or is not in it, if a file of the index is missing, or if the index has changes
-//! that were not committed. The field is omitted if the index has a format that this crate does not
-//! read.
+//! `dirty`, if the directory is in a repository with a commit and git is installed. `dirty` is
+//! `true` if a file differs from the commit or is not in it, or if a file of the commit is missing.
 //!
 //! Data is mirrored: the objects of deleted files are deleted. If a job that has not ended reads
 //! changed data, [`Staging::data`] returns an error and uploads nothing.
