@@ -7,8 +7,8 @@ use std::{
 
 use crate::{failure::Failure, terminal::Terminal};
 
-/// Asks the user on the terminal before an action that cannot be undone. Only `y` and `yes`
-/// confirm. `action` completes the question, and `yes` is the value of `--yes`.
+/// Asks the user on the terminal before an action that cannot be undone. Any answer except `y` and
+/// `yes` is an error. `action` completes the question; `yes`, the value of `--yes`, replaces it.
 pub(crate) fn confirm(
     terminal: Terminal,
     yes: bool,

@@ -8,7 +8,7 @@ use modelarts_ext::Outcome;
 pub enum ExitStatus {
     /// The command succeeded, or the job completed.
     Success,
-    /// The service rejected the request, or the network failed.
+    /// The service rejected the request, or the network or this machine caused an error.
     Refused,
     /// The command line, a file or a setting is wrong.
     Usage,

@@ -10,7 +10,7 @@ pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,
     pub(crate) terminal: Terminal,
-    /// Returns the definition of the command line, for completion and manual pages.
+    /// Function that returns the definition of the command line, for completion and manual pages.
     pub(crate) command: fn() -> clap::Command,
     client: OnceCell<Client>,
 }

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
 
 /// Returns the state directory: `MODELARTS_STATE_DIR`, otherwise that of the user, such as
-/// `~/.local/state/modelarts`. It may not exist. `None` if the home directory is not known.
+/// `~/.local/state/modelarts`. It may not exist. Returns `None` if the home directory is not known.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     let directory = env::var_os(STATE_VARIABLE).filter(|path| !path.is_empty());
     directory.map(PathBuf::from).or_else(|| {

@@ -8,9 +8,9 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use terminal_size::{Height, Width, terminal_size_of};
 
-/// Width of lines if stdout is not a terminal of known width.
+/// Width in columns if a stream is not a terminal of known width.
 const DEFAULT_WIDTH: u16 = 120;
-/// Minimum width that tables assume.
+/// Minimum width in columns that is assumed.
 const MIN_WIDTH: u16 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the number of columns. `None` if stdout is not a terminal: then no text is cut.
+    /// Returns the number of columns; `None` if stdout is not a terminal: then no text is cut.
     pub(crate) fn width(&self) -> Option<u16> {
         self.stdout.then_some(self.width)
     }

@@ -2,7 +2,6 @@
 
 use modelarts_ext::{Job, types::Phase};
 
-/// Action on jobs that needs a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Stop,
@@ -50,8 +49,8 @@ impl Action {
     }
 }
 
-/// Returns `true` if the job can probably be stopped. The service rejects a stop of an ended job.
-/// In an unknown phase, the service decides.
+/// Returns `true` unless the job has ended or is being stopped. In an unknown phase, the service
+/// decides.
 pub(crate) fn can_stop(job: &Job) -> bool {
     !job.is_final() && job.phase() != Phase::Terminating
 }

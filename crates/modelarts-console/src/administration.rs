@@ -1,4 +1,4 @@
-//! `Administration`: the control routes of an emulator.
+//! `Administration`: client for the control routes of an emulator.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of the other requests. A step of the clock completes all work that is due.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The control routes of an emulator on this machine.
+/// Client for the control routes of an emulator on this machine.
 pub(crate) struct Administration {
     client: Client,
     root: Url,
@@ -42,7 +42,7 @@ pub(crate) struct ReceivedRequest {
     pub(crate) status: u16,
 }
 
-/// Number of requests for one operation.
+/// Numbers of received and of executed requests for one operation.
 #[derive(Deserialize)]
 pub(crate) struct RequestCount {
     pub(crate) received: u64,
@@ -73,8 +73,8 @@ impl ReceivedRequest {
 }
 
 impl Administration {
-    /// Returns the control routes if the service is an emulator on this machine. Sends no request
-    /// to a service on another machine.
+    /// Returns a client for the control routes if the service is an emulator on this machine. Sends
+    /// no request to a service on another machine.
     pub(crate) async fn find(client: &Client) -> Option<Self> {
         let emulator = Self { client: client.clone(), root: local_root(client.endpoint())? };
         let health = emulator.send("GET", "health", None, HEALTH_TIMEOUT).await;
@@ -86,7 +86,7 @@ impl Administration {
         self.read("clock").await
     }
 
-    /// Reads a control route.
+    /// Sends a GET request to a control route, and parses the response.
     pub(crate) async fn read<T: DeserializeOwned>(&self, route: &str) -> Result<T, Problem> {
         let value = self.send("GET", route, None, TIMEOUT).await?;
         serde_json::from_value(value).map_err(|error| failed(format!("{route}: {error}")))
@@ -145,7 +145,7 @@ impl Administration {
     }
 }
 
-/// Returns the root address of a service on this machine; `None` for other services.
+/// Parses the endpoint of a service on this machine. Returns `None` for other hosts and for HTTPS.
 pub(crate) fn local_root(endpoint: &str) -> Option<Url> {
     let root = Url::parse(endpoint).ok()?;
     let is_loopback = match root.host()? {

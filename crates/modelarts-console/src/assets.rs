@@ -34,7 +34,7 @@ macro_rules! assets {
     };
 }
 
-/// All files. Scripts import each other by name, so all files have the same base address.
+/// All files. Scripts import each other by name, so all files have the same base path.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "emulator.js" SCRIPT,
@@ -55,8 +55,8 @@ const ASSETS: &[Asset] = assets! {
     "vendor/uplot/uPlot.min.css" STYLE,
 };
 
-/// Version of all files together, which is part of their addresses. A browser may therefore cache a
-/// file without limit, and never combines files of two versions.
+/// Hash of the names and contents of all files, which is part of their URLs. A browser may
+/// therefore cache a file indefinitely, and never combines files of two versions.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut context = digest::Context::new(&digest::SHA256);
     for asset in ASSETS {
@@ -67,7 +67,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     hex::encode(&digest.as_ref()[..8])
 });
 
-/// Returns the base address of the files, without a slash at the end.
+/// Returns the base path of the URLs of the files, without a slash at the end.
 pub(crate) fn base() -> String {
     format!("/assets/{}", *VERSION)
 }

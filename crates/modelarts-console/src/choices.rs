@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 const MAX_ROWS: usize = 500;
-/// Time limit of reading all lists, so that a service that is down does not block the form.
+/// Time limit for reading the lists, so that an unresponsive service does not block the form.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Time for which lists are cached, and for which errors of lists are cached.
+/// Times for which the lists are cached: if all could be read, and if one of them could not.
 const KEPT: Duration = Duration::from_secs(60);
 const KEPT_ERRORS: Duration = Duration::from_secs(5);
 
@@ -24,7 +24,7 @@ pub(crate) struct Choices {
     reading: tokio::sync::Mutex<()>,
 }
 
-/// Lists of the service. A list that cannot be read is replaced by the reason.
+/// Lists of the service. A list that cannot be read is replaced by the error message.
 pub(crate) struct Lists {
     pub(crate) engines: Result<Vec<TrainingEngine>, String>,
     pub(crate) flavors: Result<Vec<TrainingFlavor>, String>,
@@ -32,7 +32,7 @@ pub(crate) struct Lists {
 }
 
 impl Choices {
-    /// Returns the cached lists. Reads the lists from the service if they are too old.
+    /// Returns the cached lists. Reads them from the service if they are missing or too old.
     pub(crate) async fn lists(&self, client: &Client) -> Arc<Lists> {
         let _reading = self.reading.lock().await;
         if let Some((until, lists)) = &*self.kept.lock()

@@ -39,20 +39,20 @@ use crate::{
     temporary,
 };
 
-/// Default pause between polls, for a real service and for a server on this machine.
+/// Default pauses between polls of a remote service, and of a service on this machine.
 const INTERVAL: Duration = Duration::from_secs(5);
 const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
-/// Maximum age of a comparison of the clocks of this machine and of a real service. The clock of an
-/// emulator may be moved at any time.
+/// Time after which the clocks of this machine and of a real service are compared again. For an
+/// emulator, whose clock may be moved at any time, it is the poll interval.
 const CLOCK_AGE: Duration = Duration::from_secs(600);
 /// Maximum time for the server to close its connections.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 
-/// Maximum time for receiving the head of a request, as in the emulator.
+/// Maximum time for receiving the headers of a request, as in the emulator.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time for open responses to finish when the server ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// Delay before the next accept when file descriptors are exhausted.
+/// Delay after a failed `accept`, for example if file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// The running web server of the console. The server ends when this value is dropped.
@@ -79,7 +79,7 @@ pub struct ConsoleBuilder {
 }
 
 impl Console {
-    /// Returns the settings of a page with the jobs of the client's project.
+    /// Returns a builder for a page with the jobs of the client's project.
     pub fn builder(client: Client) -> ConsoleBuilder {
         ConsoleBuilder {
             client,
@@ -119,7 +119,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.state.watches.close();
         self.server.abort();
-        // Requests of pages, and the creation of a job, may still use files.
+        // Deletes the files even if requests or the creation of a job still use them.
         self.state.drafts.close();
     }
 }
@@ -135,27 +135,26 @@ impl ConsoleBuilder {
         self
     }
 
-    /// Sets the socket to accept connections from, instead of an address. If the program keeps a
-    /// clone of the socket, connections wait until the next server starts.
+    /// Sets the listening socket, which replaces the address. If the program keeps a clone of the
+    /// socket, connections wait until the next server starts.
     pub fn listener(mut self, listener: net::TcpListener) -> Self {
         self.listener = Some(listener);
         self
     }
 
-    /// Sets the staging for code and data that users drop on the form. Default: the staging of the
-    /// client.
+    /// Sets the staging for code and data dropped on the form. Default: that of the client.
     pub fn staging(mut self, staging: Staging) -> Self {
         self.staging = Some(staging);
         self
     }
 
-    /// Sets the name of the context, for the header of the page and the displayed commands.
+    /// Sets the name of the context for the commands that the page shows.
     pub fn context(mut self, name: impl Into<String>) -> Self {
         self.context = Some(name.into());
         self
     }
 
-    /// Sets if the page rejects all changes. Default: `false`.
+    /// Sets whether the page rejects all changes. Default: `false`.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only = is_read_only;
         self
@@ -169,13 +168,13 @@ impl ConsoleBuilder {
     }
 
     /// Sets the key of the sessions. A server with the same key and port accepts the sessions of an
-    /// earlier server. Default: a new key.
+    /// earlier server. Default: a random key.
     pub fn session_key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sets the function that receives the next login link when a link was used.
+    /// Sets the function that receives the next login link after a link was used.
     pub fn on_login_link(mut self, function: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_login = Box::new(function);
         self
@@ -184,7 +183,8 @@ impl ConsoleBuilder {
     /// Starts the server.
     ///
     /// # Errors
-    /// Returns an error if the address is not a loopback address, or if listening on it fails.
+    /// Returns an error if the address is not a loopback address, if listening on it fails, or if
+    /// the system has no random numbers.
     pub async fn start(self) -> io::Result<Console> {
         let address = match &self.listener {
             Some(listener) => listener.local_addr()?,
@@ -282,8 +282,8 @@ fn router(state: State) -> Router {
         .with_state(state)
 }
 
-/// Serves connections until `closed` is `true`. The server of axum has no time limit for the head
-/// of a request, so connections that send nothing could use up all file descriptors.
+/// Serves connections until `closed` is `true`. The server of axum has no time limit for request
+/// headers, so connections that send nothing could use up all file descriptors.
 async fn serve(listener: TcpListener, router: Router, closed: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     loop {
@@ -322,6 +322,6 @@ async fn serve_connection(stream: TcpStream, router: Router, closed: watch::Rece
         _ = connection.as_mut() => return,
         () = wait_until(closed) => connection.as_mut().graceful_shutdown(),
     }
-    // An error means that the browser has closed the connection.
+    // Errors, such as a connection that the browser has closed, are ignored.
     let _ = connection.await;
 }

@@ -7,7 +7,7 @@ use modelarts_ext::{
     types::{FlavorInfo, Input, Output, Phase},
 };
 
-/// Phases of jobs, in the order in which a job passes through them.
+/// Known phases of jobs: those before the end in their order, then the final ones.
 pub static PHASES: [Phase; 8] = [
     Phase::Creating,
     Phase::Pending,
@@ -60,7 +60,7 @@ pub(crate) fn name(job: &Job) -> &str {
     }
 }
 
-/// Describes the hardware of a flavor: `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
+/// Describes the hardware of a flavor, such as `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
 pub fn hardware(info: &FlavorInfo) -> String {
     let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
     let memory = info.memory.as_ref();
@@ -96,7 +96,7 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// Parses tags of the form `KEY` or `KEY=VALUE`. Returns each key once with its values, as the
-/// service requires. No values match any value.
+/// service requires. A key without values matches any value.
 pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
     let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
     for text in texts {
@@ -112,10 +112,10 @@ pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
     tags
 }
 
-/// Parses a date with a time of day. The default time zone is that of this machine.
+/// Parses a date, optionally with a time of day. The default time zone is that of this machine.
 ///
 /// # Errors
-/// Returns an error if the text is not such a time.
+/// Returns an error if the text is not a valid date or time.
 pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
     let zoned = text.parse::<jiff::Timestamp>();
     let time = zoned.or_else(|_| {
@@ -125,7 +125,7 @@ pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
     time.map(SystemTime::from)
 }
 
-/// Returns the name and the version of an engine, or its id if they are missing.
+/// Returns the name and the version of an engine, as far as they exist, otherwise its id.
 pub fn engine(name: Option<&str>, version: Option<&str>, id: Option<&str>) -> Option<String> {
     let [name, version, id] = [name, version, id].map(|text| text.filter(|it| !it.is_empty()));
     match (name, version) {
@@ -153,7 +153,7 @@ pub fn target_of_output(output: &Output) -> Option<String> {
     remote.obs.as_ref()?.obs_url.as_deref().map(obs_address)
 }
 
-/// Converts a time of the service in seconds since 1970. `None` for 0, which means no time.
+/// Converts seconds since 1970. Returns `None` unless they are positive: 0 means no time.
 pub fn time_of_seconds(seconds: Option<i64>) -> Option<Timestamp> {
     let seconds = seconds.filter(|seconds| *seconds > 0)?;
     Some(Timestamp::from_epoch_millis(seconds.saturating_mul(1_000)))

@@ -35,7 +35,7 @@ pub(crate) struct Facts {
 }
 
 pub(crate) struct Summary {
-    /// Stages of each run; empty if the service does not list stages.
+    /// Stages of each run; empty if they cannot be read.
     pub(crate) stages: Vec<StageRecord>,
     /// Diagnosis; `None` if the phase of the job needs no diagnosis.
     pub(crate) diagnosis: Option<Result<Diagnosis, Problem>>,
@@ -49,8 +49,8 @@ impl Facts {
         Self { interval, ..Self::default() }
     }
 
-    /// Returns the cached details of a job for the scripts of all pages that show it. A new
-    /// `version`, such as a new phase, causes a new read.
+    /// Returns the details of a job, cached for the scripts of all its pages. They are read again
+    /// if `version` is new, or if they are too old.
     pub(crate) async fn details(&self, job: &JobHandle, version: &str) -> Result<Job, Problem> {
         let key = (job.id().to_owned(), version.to_owned());
         let read = async { job.get().await.map_err(Problem::from) };
@@ -66,7 +66,7 @@ impl Facts {
         self.tags.get(key, self.interval * DIAGNOSIS_POLLS, read).await
     }
 
-    /// Returns the cached stages and diagnosis of a job. A new phase causes a new read.
+    /// Returns the cached stages and diagnosis of a job. A new phase or run causes a new read.
     pub(crate) async fn summary(&self, job: &Job) -> Arc<Summary> {
         let phase = job.phase();
         let polls = match phase {
@@ -107,7 +107,7 @@ type Key = (String, String);
 /// A value, with the time at which it was read.
 type Slot<V> = Arc<AsyncMutex<Option<(Instant, Arc<V>)>>>;
 
-/// Cache of values. One reader reads a value, and all others use it until it is too old.
+/// Cache of values. Concurrent readers of a key share one read.
 struct Cache<V>(Mutex<HashMap<Key, Slot<V>>>);
 
 impl<V> Default for Cache<V> {
@@ -117,7 +117,7 @@ impl<V> Default for Cache<V> {
 }
 
 impl<V> Cache<V> {
-    /// Returns the value of a key. Reads the value if it is older than `max_age`.
+    /// Returns the value of a key. Reads the value if none is cached, or if it is too old.
     async fn get(&self, key: Key, max_age: Duration, read: impl Future<Output = V>) -> Arc<V> {
         let slot = {
             let mut slots = self.0.lock();

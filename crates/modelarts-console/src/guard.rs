@@ -41,12 +41,12 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const LOGIN: &str = "/login";
 const LOGOUT: &str = "/logout";
-/// Directory of scripts and styles, which the login page needs.
+/// Path prefix of scripts and style sheets, which pages without a session need.
 const ASSETS: &str = "/assets/";
-/// Path that checks a job without changing anything.
+/// Path of the check of a form, which a read-only page permits.
 const CHECK: &str = "/create/check";
-/// Content security policy: content comes only from this server, without inline scripts and styles.
-/// uPlot sets sizes through the style properties of elements, which is permitted.
+/// Content security policy: content of this server only, also data URLs of images, but no inline
+/// scripts and styles. uPlot sets sizes through style properties, which is permitted.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri \
                       'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -83,7 +83,7 @@ pub(crate) async fn guard(
     secure(response)
 }
 
-/// Returns an error if a request does not come from the logged-in user of this site.
+/// Returns an error if the host, session, origin, CSRF token or read-only mode forbids a request.
 async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Request, Problem> {
     let headers = request.headers();
     check_host(headers, state.settings.port)?;
@@ -135,7 +135,7 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     }
 }
 
-/// Returns an error if the host is not a loopback address, which prevents DNS rebinding.
+/// Returns an error if `Host` is not a loopback host with this port. Prevents DNS rebinding.
 fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
@@ -148,7 +148,7 @@ fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     }
 }
 
-/// Returns an error if the origin of a request is another site.
+/// Returns an error if a request has an `Origin` of another site.
 fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -196,9 +196,9 @@ fn secure(mut response: Response) -> Response {
     response
 }
 
-/// Page after a login or the end of a session. The page itself leads to the jobs, because a browser
-/// does not send the new cookie with a redirect if the login link was opened from another site or
-/// from a file.
+/// Page after a login or a logout. After a login, the page itself opens the job list, because a
+/// browser does not send the new cookie with a redirect if the login link was opened from another
+/// site or from a file.
 #[derive(Template)]
 #[template(path = "session.html")]
 struct SessionPage {

@@ -36,15 +36,15 @@ pub(crate) enum Section {
 pub(crate) struct Layout {
     pub(crate) title: String,
     pub(crate) section: Section,
-    /// Name of the service: the context, the cloud and the region.
+    /// Name of the service: its cloud and region, `Emulator`, or its endpoint.
     pub(crate) service: String,
     pub(crate) project: String,
-    /// CSRF token, which changes must contain; empty for a visitor who is not logged in.
+    /// CSRF token that requests for changes must contain; empty without a session.
     pub(crate) csrf: String,
     pub(crate) is_read_only: bool,
     /// `true` if the service is an emulator on this machine.
     pub(crate) has_emulator: bool,
-    /// Base address of scripts and styles.
+    /// Base path of scripts and styles.
     pub(crate) assets: String,
     /// Sentence about a difference between the clocks of the service and of this machine.
     pub(crate) clock_note: Option<String>,
@@ -125,7 +125,7 @@ pub(crate) fn render_problem(
 }
 
 pub(crate) fn message(name: &str, data: &str) -> Event {
-    // A carriage return would end a line of the stream. In HTML, a blank is equivalent.
+    // A carriage return would end a line of the stream. In HTML, a space is equivalent.
     Event::default().event(name).data(data.replace('\r', " "))
 }
 
@@ -134,8 +134,8 @@ pub(crate) fn signal(name: &str) -> Event {
     message(name, "{}")
 }
 
-/// Returns the position of a page that reconnects: from the header of a browser, or from the field
-/// `last` of a script that opens a new stream.
+/// Returns the position of a page that reconnects: from the header `Last-Event-ID` of a browser, or
+/// from the field `last` of a script that opens a new stream.
 pub(crate) fn last_position<'a>(headers: &'a HeaderMap, fields: &'a Fields) -> Option<&'a str> {
     let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     header.or(fields.get("last"))

@@ -1,7 +1,7 @@
 //! `ServiceClock`: the time of the service, which may differ from that of this machine.
 //!
 //! Ages and running times are differences between times of the service and the current time. If the
-//! clocks differ, the clock of the service determines the current time, and all pages say so.
+//! clocks differ, the clock of the service determines the current time, and all pages show a note.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
@@ -17,7 +17,7 @@ use crate::{administration::Administration, display};
 /// Minimum difference that counts. The service states its time in whole seconds, and its responses
 /// take some time.
 const LEAST: Duration = Duration::from_secs(60);
-/// Time limit of a comparison, because a page may wait for it.
+/// Time limit of the request to a real service, because a page may wait for it.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ServiceClock {

@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
-    /// Control routes of the emulator; `None` for a real service.
+    /// Control routes of the emulator; `None` if the service is not an emulator on this machine.
     pub(crate) emulator: Option<Administration>,
     /// Staging for code and data that users drop on the form.
     pub(crate) staging: Staging,
@@ -68,7 +68,7 @@ pub(crate) fn absent(id: &str) -> Problem {
 }
 
 impl Site {
-    /// Returns the handle of the job with an id from an address; status 404 if it is malformed.
+    /// Returns the handle of the job with this id. A malformed id is a problem with status 404.
     pub(crate) fn handle(&self, id: &str) -> Result<JobHandle, Problem> {
         let handle = self.client.training_jobs().job(id);
         handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))

@@ -147,8 +147,8 @@ fn parent(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Waits until no other process changes the file. The lock is held on a second file, because the
-/// file itself is replaced. Returns `None` on a file system without locks.
+/// Locks the file against changes by other processes. The lock is held on a second file, because
+/// the file itself is replaced. Returns `None` on a file system without locks.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     fs::create_dir_all(parent(path))?;
     let mut name = path.as_os_str().to_owned();

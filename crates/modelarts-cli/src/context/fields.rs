@@ -25,7 +25,7 @@ const NO_SECRETS: &str = "a context holds no secrets: keys belong in the variabl
     HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
     another one that credentials_file names";
 
-/// Returns an error if the field does not exist.
+/// Returns an error if `name` is not a field of [`Context`](crate::context::Context).
 pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     match FIELDS.iter().any(|(known, _)| *known == name) {
         true => Ok(()),
@@ -36,7 +36,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the rule that an unknown field name breaks.
+/// Returns advice on an unknown field name: where secrets belong, or which names exist.
 pub(super) fn unknown(name: &str) -> String {
     let name = name.to_lowercase();
     if is_credential(&name) {

@@ -17,7 +17,7 @@ pub(crate) const CONFIG_VARIABLE: &str = "MODELARTS_CONFIG";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigFile {
-    /// Context of commands without `--context`. An empty text selects no context.
+    /// Context that applies without `--context` and `MODELARTS_CONTEXT`; empty text selects none.
     #[serde(default)]
     pub(crate) current: Option<String>,
     #[serde(default, rename = "context")]

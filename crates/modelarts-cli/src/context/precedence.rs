@@ -67,7 +67,7 @@ impl Selection {
         }
     }
 
-    /// Returns the environment variable whose endpoint or project is not that of the context.
+    /// Returns an environment variable whose endpoint or project is not that of the context.
     pub(crate) fn difference(&self) -> Result<Option<Difference>, Failure> {
         let Some(context) = self.name()? else {
             return Ok(None);
@@ -98,7 +98,7 @@ fn first(names: &[&'static str]) -> Option<(&'static str, String)> {
     values.find(|(_, value)| !value.is_empty())
 }
 
-/// Returns the endpoint of a client with this environment; `None` if no endpoint is set.
+/// Returns the endpoint of a client with this environment; `None` if the settings give none.
 fn endpoint(environment: Environment) -> Option<String> {
     let builder = ClientBuilder::default().environment(environment);
     let builder = builder.credentials(Credentials::token("unused")).project_id("unused");

@@ -12,7 +12,7 @@ use crate::{
 /// File in an emulator's data directory with the environment variables of a client; mode 0600.
 pub(crate) const CONNECTION_FILE: &str = "connection.json";
 pub(crate) const CONTEXT_VARIABLE: &str = "MODELARTS_CONTEXT";
-/// Environment variables with endpoints, which must all come from the same source.
+/// Variables with endpoints, region and project, which must all come from the same source.
 const ADDRESSES: &[&str] = &[
     "MODELARTS_ENDPOINT",
     "MODELARTS_REGION",
@@ -66,13 +66,13 @@ impl Selection {
 
     /// Returns the environment of the client: the variables of the context take precedence over
     /// those of the process. For an emulator, the process adds only its cache directory, so that no
-    /// keys of a cloud are used. If the endpoints differ, those of the process are hidden.
+    /// keys of a cloud are used. If the endpoints differ, [`ADDRESSES`] of the process are hidden.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
         let is_elsewhere = self.difference()?.is_some_and(|found| found.is_of_endpoint());
         self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })
     }
 
-    /// Returns the environment of the client without the endpoints of the process.
+    /// Returns the environment of the client without the [`ADDRESSES`] of the process.
     pub(super) fn own(&self) -> Result<Environment, Failure> {
         self.environment_without(ADDRESSES)
     }
@@ -114,7 +114,7 @@ impl Selection {
         })
     }
 
-    /// Returns advice on a lost connection; `None` if the context does not belong to an emulator.
+    /// Returns advice for a failed connection; `None` unless the context is that of an emulator.
     pub(crate) fn emulator_advice(&self) -> Option<String> {
         let (name, context) = self.find().ok()?;
         let name = name.as_deref().unwrap_or_default();
@@ -129,8 +129,8 @@ fn start(name: &str, directory: &Path) -> String {
     format!("start it with `modelarts dev --name {name} --data-dir {directory}`")
 }
 
-/// Reads the environment variables of a client of the emulator in a data directory. `None` if the
-/// emulator is not running.
+/// Reads the environment variables of a client of the emulator in a data directory. Returns `None`
+/// if the file does not exist, because the emulator is not running.
 pub(crate) fn connection(directory: &Path) -> Result<Option<BTreeMap<String, String>>, Failure> {
     let path = directory.join(CONNECTION_FILE);
     let place = path.display();

@@ -41,7 +41,6 @@ impl Interrupt {
         }
     }
 
-    /// Returns `true` if a signal was received.
     pub(crate) fn is_received(&self) -> bool {
         self.is_received
     }

@@ -121,7 +121,7 @@ pub(crate) struct EventItem {
 }
 
 impl EventItem {
-    /// Converts an event. `None` if it has no JSON form, which does not occur.
+    /// Converts an event. Returns `None` if it has no JSON form, which does not occur.
     pub(crate) fn new(event: &Event) -> Option<Self> {
         let mut item: Self = serde_json::from_value(serde_json::to_value(event).ok()?).ok()?;
         let task = item.task.as_deref().and_then(|task| task.rsplit_once('-'));
@@ -186,7 +186,7 @@ impl JobEnd {
         self
     }
 
-    /// Sets an outcome of the command, after which the job continues.
+    /// Sets the outcome of a command that ended before the job.
     pub(crate) fn ended_early(mut self, outcome: &str, summary: &str) -> Self {
         self.outcome = Some(outcome.to_owned());
         self.summary = Some(summary.to_owned());

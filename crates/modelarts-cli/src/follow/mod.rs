@@ -1,8 +1,8 @@
 //! Following of a job: phases, events and log lines are printed as they arrive.
 //!
 //! [`follow`] prints a stream of updates with a [`Printer`] until the job has ended, the time limit
-//! passes, or a signal such as Ctrl-C arrives ([`Interrupt`]). After the time limit or a signal,
-//! the job continues.
+//! passes, or a signal such as Ctrl-C arrives ([`Interrupt`]). After the time limit or a signal, a
+//! job on the service continues.
 
 mod interrupt;
 mod item;
@@ -36,9 +36,9 @@ pub(crate) enum End {
     Ended,
     /// The job was deleted.
     Vanished,
-    /// A signal such as Ctrl-C arrived; the job continues.
+    /// A signal such as Ctrl-C arrived before the end of the job.
     Interrupted,
-    /// The time limit passed; the job continues.
+    /// The time limit passed before the end of the job.
     TimedOut,
 }
 

@@ -19,7 +19,7 @@ const STDERR_BUFFER: usize = 1 << 16;
 /// `json`, `yaml` and `id` print text on stderr, because stdout has only the result of the command.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
-    /// `true` if only warnings and errors are printed as text, among the events.
+    /// `true` if the text contains only the warnings and errors among the events.
     only_problems: bool,
     sink: Sink,
     /// Prefix of the container names of the job: `modelarts-job-ID-`.
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Returns the detailed phase; `None` if it equals the phase.
+/// Returns the detailed phase; `None` if it is missing or equals the phase.
 fn secondary_phase(job: &Job) -> Option<String> {
     let secondary = job.secondary_phase().map(ToString::to_string);
     secondary.filter(|secondary| secondary != job.phase().as_str())

@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 500;
 
 #[derive(Default, Deserialize, Serialize)]
 struct LastJobs {
-    /// Last job of each directory, in the order of submission.
+    /// Last job of each directory and project, in the order of submission.
     jobs: Vec<LastJob>,
 }
 

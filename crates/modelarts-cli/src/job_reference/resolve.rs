@@ -193,7 +193,7 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
     }
 }
 
-/// Returns the newest jobs whose ids begin with the text. Empty if the text cannot be the beginning
+/// Returns the newest jobs whose ids begin with the text; empty if the text cannot be the beginning
 /// of an id.
 async fn of_id_prefix(client: &Client, text: &str) -> Result<Vec<Job>, Error> {
     let is_of_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
@@ -221,8 +221,8 @@ async fn not_found(client: &Client, name: &str) -> Failure {
     })
 }
 
-/// Returns the key of the project in the file of last jobs. The key for an emulator contains no
-/// address, because its port changes with each start.
+/// Returns a key for the project in stored files. The key for an emulator contains no address,
+/// because its port changes with each start.
 pub(crate) fn project(client: &Client) -> String {
     let place = match Session::is_local(client) {
         true => "emulator",

@@ -40,8 +40,8 @@ impl Layout {
     }
 
     /// Returns the positions of the columns to leave out, from the right, so that the others fit.
-    /// The first column and key columns stay. The last column, which has a reason, stays as long as
-    /// there are five columns.
+    /// The first column and key columns stay. The last column, such as the reason in a job list,
+    /// stays as long as there are five columns.
     pub(super) fn excess(&self) -> Vec<usize> {
         let mut kept: Vec<usize> = (0..self.natural.len()).collect();
         let mut excess = Vec::new();

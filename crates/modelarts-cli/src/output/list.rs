@@ -42,7 +42,7 @@ impl<R> Column<R> {
 }
 
 pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
-    /// Name of the field of the JSON document with the rows, such as `jobs`.
+    /// Name of the field with the rows in the JSON document, such as `jobs`.
     const LIST: &'static str;
     /// Columns, in the order of the format `wide`.
     const COLUMNS: &'static [Column<Self>];
@@ -94,7 +94,7 @@ impl Output {
     }
 }
 
-/// Ends the stream before an error and stores the error, so that all formats print the rows before.
+/// Ends the stream before an error and stores the error, so that all formats print earlier rows.
 pub(crate) fn until_error<T>(
     pages: impl Stream<Item = Result<T, Error>>,
     failure: &mut Option<Error>,

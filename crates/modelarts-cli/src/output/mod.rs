@@ -1,8 +1,8 @@
 //! Output of the commands: tables and text for people, JSON and YAML with a schema for programs.
 //!
-//! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Every JSON document is
-//! an object with the field `schema_version`; within a version, fields are only added. The schemas
-//! are in the folder `schemas/` of the package; `schemas` in `commands` lists the types.
+//! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Their JSON is an
+//! object with the field `schema_version`; within a version, fields are only added. The schemas are
+//! in the folder `schemas/` of the package; `schemas` in `commands` lists the types.
 
 mod format;
 mod jq;

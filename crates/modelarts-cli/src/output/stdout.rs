@@ -38,7 +38,7 @@ impl Stdout {
 
 /// Prefixes of the log lines of each task, such as `worker-0 │ `. Each is formatted once.
 pub(crate) struct TaskPrefixes {
-    /// Blanks before the task names.
+    /// Spaces before the task names.
     indent: &'static str,
     known: Vec<(String, String)>,
 }

@@ -12,7 +12,7 @@ use modelarts_ext::{
 
 use crate::terminal::{Emphasis, Terminal};
 
-/// Returns an age rounded down to its largest unit, such as `22m`.
+/// Returns an age in one unit, rounded down, such as `22m`; in hours up to two days.
 pub(crate) fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {
@@ -65,8 +65,8 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     lines
 }
 
-/// Removes line breaks and control sequences from a text, except styles: descriptions and messages
-/// of other users must not control the terminal.
+/// Replaces line breaks and other control characters by spaces, except in styles: descriptions and
+/// messages of other users must not control the terminal.
 pub(crate) fn one_line(text: String) -> String {
     let mut line = String::new();
     let mut rest = text.as_str();

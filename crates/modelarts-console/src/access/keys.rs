@@ -18,21 +18,21 @@ pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
 /// Length of random values, in bytes.
 const RANDOM: usize = 32;
 
-/// Login link, and key of the sessions. A session is `ID.EXPIRY.SIGNATURE`. Only sessions that the
-/// user has ended are stored, so sessions survive a restart with the same key.
+/// Login link, and key that signs sessions. A session is a token `ID.EXPIRY.SIGNATURE`. Only
+/// sessions that the user has ended are stored, so sessions survive a restart with the same key.
 pub(crate) struct Access {
     key: hmac::Key,
     random: SystemRandom,
     /// Value of the login link that is currently valid.
     link: Mutex<String>,
-    /// Sessions that the user has ended, without their signatures, and the expiry of each session.
+    /// Sessions that the user has ended, as `ID.EXPIRY`, with their expiry in seconds since 1970.
     ended: watch::Sender<BTreeMap<String, u64>>,
-    /// Function that is called with the value of the next link when a link was used.
+    /// Function that receives the value of the next link after a link was used.
     on_used: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Access {
-    /// Creates the access with a key of sessions; `None` generates a new key.
+    /// Creates the first login link. Sessions are signed by `key`, or else by a random key.
     pub(crate) fn new(
         key: Option<&[u8]>,
         on_used: Box<dyn Fn(&str) + Send + Sync>,
@@ -53,8 +53,8 @@ impl Access {
         self.link.lock().clone()
     }
 
-    /// Exchanges the value of a login link for a session. `None` if the link is not valid. A link
-    /// can be used once.
+    /// Exchanges the value of a login link, which can be used once, for a session. Returns `None`
+    /// if the link is not valid, or if the system has no random numbers.
     pub(crate) fn log_in(&self, given: &str) -> Option<String> {
         let next = {
             let mut link = self.link.lock();
@@ -71,15 +71,15 @@ impl Access {
         Some(format!("{text}.{signature}"))
     }
 
-    /// Returns the CSRF token, which changes in this session must contain. `None` if the session is
-    /// not valid.
+    /// Returns the CSRF token that requests for changes in this session must contain. Returns
+    /// `None` if the session is not valid.
     pub(crate) fn csrf(&self, session: &str) -> Option<String> {
         let (text, expiry) = self.verify(session)?;
         let is_valid = now() < expiry && !self.ended.borrow().contains_key(text);
         is_valid.then(|| hex::encode(self.sign(&format!("csrf {session}")).as_ref()))
     }
 
-    /// Ends a session, including all copies of it.
+    /// Revokes a valid session, including all copies of its token.
     pub(crate) fn log_out(&self, session: &str) {
         if let Some((text, expiry)) = self.verify(session) {
             self.ended.send_modify(|ended| {
@@ -98,7 +98,7 @@ impl Access {
         }
     }
 
-    /// Returns a session without its signature, and its expiry. `None` if the signature is invalid.
+    /// Returns `ID.EXPIRY` and the expiry of a session. Returns `None` if the signature is invalid.
     fn verify<'a>(&self, session: &'a str) -> Option<(&'a str, u64)> {
         let (text, signature) = session.rsplit_once('.')?;
         self.equal(signature, &hex::encode(self.sign(text).as_ref())).then_some(())?;

@@ -1,5 +1,5 @@
-//! `Visitor`, `Fields` and `Secrets`: the user of a request, the submitted values, and the masks
-//! that replace secrets until the user asks for them.
+//! `Visitor`, `Fields` and `Secrets`: the CSRF token of a request, the submitted values, and the
+//! masks that replace secrets until the user asks for them.
 
 use axum::{
     body::Bytes,
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visitor {
-    /// CSRF token, which changes in this session must contain; empty without a session.
+    /// CSRF token that requests for changes must contain; empty without a session.
     pub(crate) csrf: String,
 }
 
@@ -27,7 +27,7 @@ impl Fields {
         Self(url::form_urlencoded::parse(text).into_owned().collect())
     }
 
-    /// Returns the first value of a field that is not empty.
+    /// Returns the first non-empty value of the field `name`.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.0.iter().filter(|(known, value)| known == name && !value.is_empty());
         found.next().map(|(_, value)| value.as_str())
@@ -38,7 +38,7 @@ impl Fields {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Reads the fields of the query of a GET or HEAD request, or else of the form in the body.
+    /// Reads the fields from the query of a GET or HEAD request, or else from the form in the body.
     pub(crate) async fn of_request<S: Send + Sync>(
         request: Request,
         state: &S,
@@ -52,7 +52,7 @@ impl Fields {
     }
 }
 
-/// Choice of the user of a page between secrets and masks.
+/// Display of the secrets on a page: in plain text or masked.
 pub(crate) struct Secrets {
     pub(crate) are_shown: bool,
     /// `true` if the page contains a secret or its mask.
@@ -60,12 +60,12 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Returns the choice in the query of the page. By default, secrets are masked.
+    /// Reads the field `secrets` of the query. Secrets are masked unless its value is `shown`.
     pub(crate) fn of(fields: &Fields) -> Self {
         Self { are_shown: fields.get("secrets") == Some("shown"), exist: false }
     }
 
-    /// Masks the secrets of a value, unless the user has asked for them.
+    /// Masks the secrets of a value unless they are shown. Sets `exist` if there are any.
     pub(crate) fn apply(&mut self, value: &mut Value) {
         let mut masked = value.clone();
         self.exist |= mask(&mut masked) > 0;

@@ -1,4 +1,4 @@
-//! Check of a form while it is filled in.
+//! Check of a form, while it is filled in and before the job is created.
 
 use axum::Json;
 use modelarts_ext::{
@@ -29,12 +29,11 @@ pub(super) struct Checked {
     /// Request body with masked secrets. Placeholders stand for the addresses of dropped files and
     /// of new outputs.
     pub(super) body: String,
-    /// Command that creates the job. Directories on the machine of the user stand for dropped
-    /// files.
+    /// Command that creates the job, with local directories in place of dropped files.
     pub(super) command: String,
     /// Description of the dropped files, for each slot.
     pub(super) files: Vec<(String, String)>,
-    /// Dropped Python files, which may be boot files.
+    /// At most 100 dropped Python files, which may be boot files.
     pub(super) scripts: Vec<String>,
 }
 
@@ -48,7 +47,7 @@ impl Checked {
         }
     }
 
-    /// Checks a form. Sends no request.
+    /// Creates the job of a form, and checks it. Sends no request.
     pub(super) fn new(state: &State, form: &Form, lists: &Lists) -> (Plan, Self) {
         let draft = state.drafts.get(form.get(DRAFT));
         let plan = Plan::new(form, &state.client, &state.staging, draft.as_deref());
@@ -102,7 +101,7 @@ fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Findi
         }
     }
     for violation in &violations {
-        // The body lacks values that cannot be sent, which is not a violation of its own.
+        // Values that cannot be sent are missing in the body. Other findings already report them.
         let is_unsent = |known: &Finding| known.path == violation.field();
         if !plan.findings.iter().any(is_unsent) {
             let control = plan.controls.find(violation.field());
@@ -128,7 +127,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
     })
 }
 
-/// Checks a form without changing anything.
+/// Returns the findings, the request body and the command of a form. Changes nothing.
 pub(super) async fn check(request: UserRequest) -> Json<Checked> {
     let UserRequest { state, fields, .. } = request;
     let form = Form::parse(&fields);

@@ -1,4 +1,4 @@
-//! Files that are dropped on the form.
+//! Handlers of requests about files that users drop on the form.
 
 use axum::{
     Json,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{problem::Problem, site::State};
 
-/// Receives a file, which is the body of the request.
+/// Stores the body of the request as a file of a draft.
 pub(super) async fn receive(
     Shared(state): Shared<State>,
     Path((draft, slot, path)): Path<(String, String, String)>,
@@ -37,7 +37,7 @@ pub(super) async fn clear(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the progress of staging; null if no files are being staged.
+/// Returns the progress of staging; null before the first report and after the end.
 pub(super) async fn progress(
     Shared(state): Shared<State>,
     Path(draft): Path<String>,

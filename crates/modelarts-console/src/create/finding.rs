@@ -65,11 +65,11 @@ pub(super) struct Finding {
     pub(super) field: String,
     /// Label of the control, or the path of the field.
     pub(super) label: String,
-    /// Path of the field in the body.
+    /// Path of the field in the body; empty for a rule of the form itself.
     pub(super) path: String,
     /// The rule, or the advice of a warning.
     pub(super) rule: String,
-    /// Error code with which the service refuses such a job.
+    /// Error code with which the service rejects such a job.
     pub(super) code: Option<String>,
     pub(super) advice: String,
 }
@@ -87,7 +87,7 @@ impl Finding {
         }
     }
 
-    /// Creates the finding of a value of the wrong type. The error message begins with the path.
+    /// Creates the finding of a rejected value. In the error message, the rule follows the path.
     pub(super) fn of_text(control: &Control, path: &str, error: &Error) -> Self {
         let message = error.to_string();
         let rule = match path {

@@ -22,13 +22,12 @@ pub(super) const FROM: &str = "from";
 pub(super) const EXTRA: &str = "extra";
 
 const MAX_ROW: u32 = 9_999;
-/// Name of the columns whose leading and trailing blanks are significant.
+/// Name of the columns whose leading and trailing whitespace is significant.
 const VERBATIM: &str = "value";
 
 /// A row of a list: the values by the names of the columns.
 pub(super) type Row = BTreeMap<&'static str, String>;
 
-/// The submitted values of the form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
     values: BTreeMap<&'static str, String>,

@@ -96,8 +96,8 @@ impl Plan {
         code.check(boot_file.as_deref()).violations
     }
 
-    /// Returns a command in which local directories replace the placeholders. A command that
-    /// contains the request body is returned unchanged.
+    /// Returns the command with local directories in place of placeholders, and without addresses
+    /// of new outputs. A command that contains the request body is returned unchanged.
     pub(super) fn local_command(&self, command: String) -> String {
         if !self.needs_staging() || command.contains(" -f -") {
             return command;
@@ -135,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// Adds the controls of fields without a control in this mode, and of missing objects.
+    /// Adds the controls for findings on objects, and on fields without a control in this mode.
     fn add_controls(&mut self, mode: Mode) {
         let of_mode: &[_] = match mode {
             Mode::Preset => &[("algorithm", "engine"), ("algorithm.engine", "engine")],
@@ -288,7 +288,7 @@ impl Plan {
         self.data.push((text(row, "name").to_owned(), dropped));
     }
 
-    /// Sets an environment variable. A repeated name is an error, because one value would be lost.
+    /// Sets an environment variable. Adds a finding if its name is missing or repeated.
     fn set_variable(
         &mut self,
         list: &List,
@@ -329,7 +329,7 @@ impl Plan {
         }
     }
 
-    /// Returns a placeholder for the address of files that are not staged yet.
+    /// Returns a placeholder for an address in OBS. Adds a finding if no bucket is set.
     fn placeholder(
         &mut self,
         staging: &Staging,
@@ -365,7 +365,7 @@ impl Plan {
     }
 }
 
-/// Returns the root address of staged files. Without a bucket, the job is not created.
+/// Returns the root address of placeholders; an example address if no bucket is set.
 fn root(staging: &Staging) -> String {
     match staging.root() {
         Ok(root) => format!("{root}/"),

@@ -94,7 +94,7 @@ fn draft_id() -> Result<String, Problem> {
     Ok(hex::encode(&bytes))
 }
 
-/// Creates the job of a form. If a rule is broken, renders the form again with the findings.
+/// Creates the job of a form, or returns the form with the findings. Scripts receive JSON.
 pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let mut form = Form::parse(&fields);

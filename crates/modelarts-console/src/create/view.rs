@@ -76,7 +76,7 @@ struct ControlView {
     kind: &'static str,
     options: Vec<Options>,
     errors: Vec<String>,
-    /// Name of the slot for dropped files.
+    /// Name of the slot for dropped files; `None` if the control takes no files.
     slot: Option<String>,
 }
 
@@ -210,7 +210,7 @@ impl Views<'_> {
             .rows(list.name)
             .map(|(number, row)| self.row(list, &number.to_string(), row))
             .collect();
-        // An empty row, so that a row can be added without a script.
+        // An empty row, so that a row can be added if JavaScript is disabled.
         let next = self.form.next_row(list.name).to_string();
         rows.push(self.row(list, &next, &Row::new()));
         ListView { list, rows, template: self.row(list, NEW_ROW, &Row::new()) }

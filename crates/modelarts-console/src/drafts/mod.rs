@@ -44,8 +44,7 @@ pub(crate) struct Limits {
     pub(crate) bytes: u64,
     /// Maximum number of files of a draft.
     pub(crate) files: usize,
-    /// Maximum number of drafts. A further draft replaces the draft that has not been used for the
-    /// longest time.
+    /// Maximum number of drafts. A further draft replaces the least recently used draft.
     pub(crate) drafts: usize,
 }
 
@@ -112,12 +111,12 @@ impl Drafts {
         }
     }
 
-    /// Deletes the files of all drafts, including files in use.
+    /// Deletes the files of all drafts, including files in use. No more drafts can be created.
     pub(crate) fn close(&self) {
         *self.directory.lock() = Err(io::Error::other("the page has ended"));
     }
 
-    /// Returns the draft with this id, and marks it as used. `None` if it has no files.
+    /// Returns the draft with this id, and marks it as used. Returns `None` if it does not exist.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Draft>> {
         let mut drafts = self.drafts.lock();
         let position = drafts.iter().position(|(known, _)| known == id)?;
@@ -150,7 +149,7 @@ impl Drafts {
     }
 
     /// Adds a draft, and returns it. If a concurrent request has added a draft with this id,
-    /// returns that draft, because the first files of a form arrive at the same time.
+    /// returns that draft, because the first files of a form are sent concurrently.
     fn insert(&self, id: &str, draft: Arc<Draft>) -> Arc<Draft> {
         let mut drafts = self.drafts.lock();
         if let Some((_, known)) = drafts.iter().find(|(known, _)| known == id) {
@@ -165,7 +164,6 @@ impl Drafts {
         draft
     }
 
-    /// Deletes a draft.
     pub(crate) fn remove(&self, id: &str) {
         let removed = {
             let mut drafts = self.drafts.lock();
@@ -186,7 +184,7 @@ impl Draft {
     }
 
     /// Receives a file. The file appears in its slot when it is complete; an incomplete file is
-    /// deleted. `declared` is the size that the request header states.
+    /// deleted. `declared` is the `Content-Length` of the request.
     pub(crate) async fn receive<E>(
         &self,
         slot: &str,
@@ -260,7 +258,7 @@ impl Draft {
         too_large(format!("a form takes at most {most} of files"))
     }
 
-    /// Deletes the files of a slot.
+    /// Deletes the files of a slot. Returns an error if they are locked.
     pub(crate) fn clear(&self, slot: &str) -> Result<(), Problem> {
         check_slot(slot)?;
         let mut contents = self.contents.lock();
@@ -283,7 +281,7 @@ impl Draft {
 
     /// Returns the files of a slot; `None` if the slot is empty.
     ///
-    /// If a dropped directory is the only entry of the slot, it keeps its name.
+    /// If the slot contains only one directory, this directory is the root of the files.
     pub(crate) fn dropped(&self, slot: &str) -> Option<Dropped> {
         let contents = self.contents.lock();
         let files = contents.slots.get(slot)?;
@@ -306,7 +304,7 @@ impl Draft {
         })
     }
 
-    /// Prevents changes of the files until the returned lock is dropped.
+    /// Locks the files until the returned lock is dropped. Returns an error if they are locked.
     pub(crate) fn lock(self: &Arc<Self>) -> Result<Lock, Problem> {
         let mut contents = self.contents.lock();
         if std::mem::replace(&mut contents.is_locked, true) {
@@ -320,12 +318,12 @@ impl Draft {
         self.contents.lock().progress = Some(progress);
     }
 
-    /// Returns the progress of staging; `None` if no files are being staged.
+    /// Returns the progress of staging; `None` before the first report and after the end.
     pub(crate) fn progress(&self) -> Option<Progress> {
         self.contents.lock().progress.clone()
     }
 
-    /// Returns the directory of a slot, whose name is also used in OBS for single files.
+    /// Returns the directory of a slot. Its name is also used in OBS if single files were dropped.
     fn slot_directory(&self, slot: &str) -> PathBuf {
         let name = if slot == CODE { CODE } else { "data" };
         self.directory.path().join(FILES).join(slot).join(name)
@@ -348,7 +346,7 @@ impl Drop for Lock {
     }
 }
 
-/// Reserved bytes of a file that is being received.
+/// Bytes reserved for a file that is being received. Dropping this value releases them.
 struct Reserved<'a> {
     draft: &'a Draft,
     bytes: u64,

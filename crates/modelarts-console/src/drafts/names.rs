@@ -5,9 +5,9 @@ use std::path::{Component, Path};
 use crate::problem::Problem;
 
 pub(crate) const CODE: &str = "code";
-/// Prefix of the slot names of inputs, before the number of the row.
+/// Prefix of the slot of an input. The number of the row follows, as in `inputs-0`.
 pub(crate) const INPUTS: &str = "inputs-";
-/// Maximum length of a name and of a path in bytes, and maximum number of levels of a path.
+/// Limits of a path: bytes of each part, bytes in total, and number of parts.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 900;
 const MAX_LEVELS: usize = 33;
@@ -23,7 +23,7 @@ pub(super) fn check_slot(slot: &str) -> Result<(), Problem> {
     }
 }
 
-/// Returns an error if a path leaves the slot, or if OBS or a file system rejects it.
+/// Returns an error if a path leaves the slot, has forbidden characters, or exceeds a limit.
 pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     let wrong = |rule: &str| {
         let shown: String = path.chars().take(80).collect();

@@ -45,7 +45,7 @@ pub(crate) struct Member {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
     pub(crate) is_number: bool,
-    /// `true` if every rule of a kind with this member must set it; `status` may have a default.
+    /// `true` if all kinds with this member require it. `status` is required by one kind only.
     is_required: bool,
 }
 
@@ -69,14 +69,14 @@ impl Member {
         Self { is_number: false, ..Self::number(name, label, is_required) }
     }
 
-    /// Returns the names of the kinds with this member, separated by blanks.
+    /// Returns the names of the kinds with this member, separated by spaces.
     pub(crate) fn kinds(&self) -> String {
         let kinds = KINDS.iter().filter(|kind| kind.members.contains(&self.name));
         kinds.map(|kind| kind.name).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Returns the fault rule that a form describes. An error is a sentence about the field.
+/// Returns the fault rule of a form as JSON. An error contains the label of the wrong field.
 pub(crate) fn parse(fields: &Fields) -> Result<Value, String> {
     let name = fields.get("fault").unwrap_or_default();
     let kind = KINDS.iter().find(|kind| kind.name == name);

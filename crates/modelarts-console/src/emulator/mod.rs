@@ -25,7 +25,7 @@ use crate::{
 };
 
 const PAGE: &str = "/emulator";
-/// Maximum time by which a request moves the clock (ten years), as in the emulator.
+/// Maximum step of the clock in seconds (ten years), as in the emulator.
 const MAX_ADVANCE: f64 = 315_360_000.0;
 const MAX_REQUESTS: usize = 50;
 /// Prefixes of the names of OBS operations that change nothing.

@@ -16,7 +16,7 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Confirmation page of an action, for browsers without scripts.
+/// Confirmation page of an action, which is shown if JavaScript is disabled.
 #[derive(Template)]
 #[template(path = "job/confirm.html")]
 struct ConfirmPage {
@@ -66,7 +66,7 @@ async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<
 async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
     let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
-    // Browsers send a line break as two characters.
+    // Browsers submit a line break as CRLF.
     let text = fields.get("description").unwrap_or_default();
     job.set_description(text.replace("\r\n", "\n").trim()).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))

@@ -58,7 +58,7 @@ impl EventFilter {
 struct EventRow {
     /// Number of the event in the order of arrival.
     number: usize,
-    /// Time by which events are sorted, in milliseconds.
+    /// Time by which events are sorted, in milliseconds since 1970; 0 if it is not known.
     millis: i64,
     /// Time in the format of RFC 3339, or as the service returns it.
     time: String,

@@ -1,4 +1,4 @@
-//! `FollowedJob` and `Position`: the job that a page follows, and the part of it that the page has.
+//! `FollowedJob` and `Position`: a job with its poller, and the position of a page in the stream.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{
     site::{State, absent},
 };
 
-/// The job that a page follows.
+/// A job with the state of its poller, which runs while this value exists.
 pub(crate) struct FollowedJob {
     /// Viewer that keeps the poller running.
     #[expect(dead_code, reason = "the job is followed while it exists")]
@@ -40,11 +40,11 @@ impl FollowedJob {
 /// Position of a page in the stream of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Number of the event series, with the number of job changes and of events in the series.
+    /// Number of the event series, number of changes of the job, and number of events.
     pub(crate) epoch: u64,
     pub(crate) head: u64,
     pub(crate) events: usize,
-    /// Number of the line series, with the number of lines in the series.
+    /// Number of the line series, and number of lines.
     pub(crate) log_epoch: u64,
     pub(crate) lines: u64,
 }
@@ -61,7 +61,7 @@ impl Position {
         }
     }
 
-    /// Parses a position. `None` if the text is not a position.
+    /// Parses a position. Returns `None` if the text is not a position.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let position = Self {

@@ -93,9 +93,9 @@ struct Head {
     /// Style class of the phase, and its symbol.
     style: &'static str,
     symbol: &'static str,
-    /// Detailed phase; `None` if it equals the phase.
+    /// Detailed phase; `None` if it is missing or equals the phase.
     detail: Option<String>,
-    /// Time of the creation, RFC 3339.
+    /// Time of the creation, RFC 3339; empty if it is not known.
     created: String,
     ran: Option<String>,
     can_stop: bool,
@@ -126,7 +126,7 @@ pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result
 }
 
 /// Reads the job with an id from an address, for a script of an open page. All open pages of a job
-/// share the response until the poller of the job finds a change.
+/// share the response until the job changes or the response is too old.
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);

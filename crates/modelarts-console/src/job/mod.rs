@@ -1,8 +1,8 @@
 //! Page of one job.
 //!
-//! `frame` contains the parts that all tabs share: the loaded job, the header, and the time line
-//! with the diagnosis (`summary`). Each tab is a file with its routes below `/jobs/{id}`. `actions`
-//! contains the actions, and `stream` sends the changes that the poller (`followed`) finds.
+//! `frame` contains the parts that all tabs share: the header, and the timeline with the diagnosis
+//! (`summary`). Each tab is a module with its routes below `/jobs/{id}`. `actions` contains the
+//! actions, `followed` the state of the poller, and `stream` sends its changes.
 
 mod actions;
 mod events;

@@ -1,4 +1,4 @@
-//! Tab with the request that creates the job again, as a body, a command and programs.
+//! Tab with the request that creates the job again: command, Rust program, curl and body.
 
 use askama::Template;
 use axum::{Router, extract::Path, routing::get};

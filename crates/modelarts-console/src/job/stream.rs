@@ -5,13 +5,13 @@
 //! | `reset` | none: the rows of the page are no longer valid, and all rows follow |
 //! | `head` | HTML of the header of the job |
 //! | `events` | HTML of rows of the table of events |
-//! | `log` | JSON: number of lines of each task and in total, and if more lines follow |
+//! | `log` | JSON: number of lines of each task and in total, and whether the log is complete |
 //! | `interrupted`, `resumed` | reason as text; none |
 //! | `vanished` | none: the job was deleted |
 //! | `end` | none: the job has ended, and everything was read |
 //!
 //! The id of each event is a [`Position`]. A page that reconnects with a position receives only
-//! later events. After a position of another run of the server, `reset` is sent first.
+//! later events. If the position is of another series of events or lines, `reset` is sent first.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 

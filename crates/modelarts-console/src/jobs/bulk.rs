@@ -33,7 +33,7 @@ fn action_of(fields: &Fields) -> Result<Action, Problem> {
     found.ok_or_else(|| Problem::invalid(format!("action must be stop or delete, and is {name:?}")))
 }
 
-/// Performs an action on a job. Returns the effect as a verb for messages.
+/// Performs an action on a job. Returns the effect as a verb phrase for messages.
 async fn run(action: Action, job: &JobHandle) -> Result<&'static str, Error> {
     match action {
         Action::Stop => stop(job).await,
@@ -44,7 +44,7 @@ async fn run(action: Action, job: &JobHandle) -> Result<&'static str, Error> {
     }
 }
 
-/// Stops a job. A job that has ended, even in the meantime, is not an error.
+/// Stops a job. A job that has ended or is being stopped is not an error.
 async fn stop(job: &JobHandle) -> Result<&'static str, Error> {
     let rejection = match job.terminate().await {
         Ok(_) => return Ok("is being stopped"),
@@ -88,7 +88,7 @@ struct Candidate {
     name: String,
     /// Style class, symbol and name of the phase; `None` if the job cannot be read.
     phase: Option<(&'static str, &'static str, String)>,
-    /// Reason why the action will not change the job.
+    /// Reason why the action has no effect, or why the job cannot be read; may be empty.
     note: String,
 }
 
@@ -123,7 +123,7 @@ pub(super) struct ConfirmPage {
     back: String,
 }
 
-/// Renders the confirmation page of an action, for browsers without scripts.
+/// Renders the confirmation page of an action, which is shown if JavaScript is disabled.
 pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let action = action_of(&fields)?;
@@ -160,7 +160,7 @@ struct ResultsPage {
 }
 
 /// Performs the action on all jobs of the fields `id`, and continues after failures. If no action
-/// fails, a form redirects to the list.
+/// fails, the response to a form redirects to the list.
 pub(super) async fn change(
     headers: HeaderMap,
     UserRequest { state, visitor, fields }: UserRequest,

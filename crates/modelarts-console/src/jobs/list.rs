@@ -36,7 +36,7 @@ pub(crate) struct ListPage {
     empty: String,
     /// `true` if the sentence is followed by a link to the form.
     can_create: bool,
-    /// Address of the stream of changes; `None` if the search is invalid.
+    /// Address of the stream of changes; `None` if the search is invalid or rejected.
     stream: Option<String>,
     address: String,
     /// Number of seconds by which the clock of the service is ahead of that of this machine.

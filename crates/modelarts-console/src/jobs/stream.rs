@@ -2,7 +2,7 @@
 //!
 //! `rows` and `counts` contain the HTML of these parts of the page. `interrupted` contains the
 //! reason why the service does not return the list, and `resumed` ends the interruption. Each event
-//! has a whole part, so a page that reconnects misses nothing; its position only saves events.
+//! has a complete part, so a page that reconnects misses nothing; its position only saves events.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ use crate::{
 /// Maximum age of the numbers of jobs while the phases in the rows do not change.
 const COUNTS_AGE: Duration = Duration::from_secs(30);
 
-/// Versions of the parts that were sent to a page.
+/// Hashes of the parts that were sent to a page, and the interruption that was sent.
 #[derive(Default)]
 struct Sent {
     rows: u64,
@@ -58,10 +58,10 @@ pub(super) async fn stream(headers: HeaderMap, request: UserRequest) -> Result<R
     Ok(send_events(events))
 }
 
-/// A page with a list: its viewer of the poller, the receiver of states, and the sent versions.
+/// A page with a list: its viewer of the poller, the receiver of states, and the sent parts.
 type Page = (Viewer<ListWatch>, watch::Receiver<Option<ListState>>, Sent);
 
-/// Waits for the next change, and returns its events. `None` if the poller has ended.
+/// Waits for the next change, and returns its events; `None` if the poller has ended.
 async fn changes((viewer, mut receiver, mut sent): Page) -> Option<(Vec<Event>, Page)> {
     loop {
         receiver.changed().await.ok()?;
@@ -76,7 +76,7 @@ async fn changes((viewer, mut receiver, mut sent): Page) -> Option<(Vec<Event>, 
 }
 
 impl Sent {
-    /// Parses a position. An invalid text counts as no position.
+    /// Parses a position. An invalid part becomes 0, so that the part is sent.
     fn at(text: &str) -> Self {
         let (rows, counts) = text.split_once('.').unwrap_or_default();
         let [rows, counts] = [rows, counts].map(|hex| u64::from_str_radix(hex, 16).unwrap_or(0));
@@ -152,8 +152,8 @@ impl Poller {
         let listing = query.read(state).await?;
         let view = |counts| ListView::new(state, query, Some(&listing), counts);
         let rows = view(None).rows_part()?;
-        // Counting the jobs takes eight requests, so they are counted only if a number may have
-        // changed. Other values of the rows, such as running times, change with each poll.
+        // Counting the jobs takes at least eight requests, so they are counted only if a number may
+        // have changed. Other values of the rows, such as running times, change with each poll.
         let jobs = listing.jobs.iter();
         let phases: Vec<_> = jobs.map(|job| (job.id().to_owned(), job.phase())).collect();
         let is_old = self.counts.is_none() || self.counted.elapsed() > COUNTS_AGE;

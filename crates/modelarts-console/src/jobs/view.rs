@@ -31,9 +31,9 @@ pub(crate) struct JobRow {
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
     pub(crate) can_stop: bool,
-    /// Reason of the phase, from the facts in the list.
+    /// Reason of the phase, from the details in the list.
     pub(crate) why: String,
-    /// Time of the creation, RFC 3339.
+    /// Time of the creation, RFC 3339; empty if it is not known.
     pub(crate) created: String,
     pub(crate) ran: String,
     pub(crate) nodes: String,
@@ -145,7 +145,7 @@ impl ListView {
         query.stream_address(Some(&position(self.rows_version(), version(&self.summary))))
     }
 
-    /// Renders the rows. Their version does not depend on the ages, which scripts update.
+    /// Renders the rows. Their hash does not include the ages, which scripts update.
     pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
         Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: self.rows_version() })
     }
@@ -253,12 +253,12 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns the position in a stream, from the versions of its parts.
+/// Returns the position in a stream, from the hashes of its parts.
 pub(crate) fn position(rows: u64, summary: u64) -> String {
     format!("{rows:x}.{summary:x}")
 }
 
-/// Returns a hash of a value. Equal values have equal hashes in one version of the program.
+/// Returns a hash of a value, which is stable across restarts of the same program version.
 fn version(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

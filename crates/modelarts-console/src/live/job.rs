@@ -38,9 +38,9 @@ pub(crate) struct Feed<'a> {
 
 #[derive(Clone)]
 pub(crate) struct JobState {
-    /// Number of this event series, which no other watch continues.
+    /// Random number that identifies this event series.
     pub(crate) epoch: u64,
-    /// Job as last read.
+    /// Job as last read; `None` before the first read.
     pub(crate) job: Option<Job>,
     /// Number of changes of `job`.
     pub(crate) head: u64,
@@ -274,8 +274,7 @@ impl Drop for Feed<'_> {
 }
 
 impl JobState {
-    /// Sets the job that was just read. If the stream has seen the job end, the job already has its
-    /// final details, so they are not compared.
+    /// Sets the job that was just read, and counts the change.
     fn set_job(&mut self, job: Job) {
         self.job = Some(job);
         self.head += 1;

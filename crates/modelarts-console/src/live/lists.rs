@@ -6,7 +6,7 @@ use tokio::sync::watch;
 #[derive(Clone, Debug)]
 pub(crate) struct RenderedPart {
     pub(crate) html: String,
-    /// Version, which is equal for parts with equal contents, even after a restart of the server.
+    /// Hash of the displayed data, without job ages. Stable across restarts of the same version.
     pub(crate) version: u64,
 }
 

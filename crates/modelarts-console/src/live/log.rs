@@ -25,7 +25,7 @@ pub(crate) struct LogWatch {
 
 #[derive(Clone)]
 pub(crate) struct LogState {
-    /// Number of the current line series. A new number means that the lines began again.
+    /// Random number of the line series. A new number means that all lines are read again.
     pub(crate) epoch: u64,
     /// Spool with the lines; `None` before the first poll.
     pub(crate) spool: Option<Arc<Spool>>,
@@ -75,7 +75,7 @@ impl LogWatch {
         self.state.subscribe()
     }
 
-    /// Waits until the first lines are read, and returns the state.
+    /// Waits for the first lines or the first error, and returns the state.
     pub(crate) async fn loaded(&self) -> LogState {
         let mut changes = self.changes();
         // The sender is a field of this value, so the wait never fails.

@@ -20,7 +20,7 @@ struct Entry<W> {
     viewers: watch::Sender<usize>,
 }
 
-/// Viewer of a state. The poller runs at least until this value is dropped.
+/// Viewer of a state. The pool does not end the poller as idle before this value is dropped.
 pub(crate) struct Viewer<W>(Arc<Entry<W>>);
 
 impl<W: Send + Sync + 'static> Pool<W> {

@@ -104,7 +104,7 @@ pub struct Parameter {
     pub(crate) help: &'static str,
 }
 
-/// Flag of `modelarts submit`.
+/// Flag of `modelarts submit`, `run` and `check`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flag {
@@ -132,7 +132,7 @@ pub enum Method {
     Time(fn(CreateJob, Duration) -> CreateJob),
 }
 
-/// Methods with their names.
+/// Setters of [`CreateJob`], by the name in [`Parameter::call`].
 static METHODS: [(&str, Method); 18] = [
     ("name", Method::Text(CreateJob::name)),
     ("description", Method::Text(CreateJob::description)),
@@ -193,7 +193,7 @@ pub(crate) struct Group {
 }
 
 impl Parameter {
-    /// Returns the method of the parameter; `None` if it has no method.
+    /// Returns the setter that [`call`](Self::call) names; `None` if there is no such setter.
     pub fn method(&self) -> Option<Method> {
         let name = self.call?;
         let found = METHODS.iter().find(|(known, _)| *known == name)?;
@@ -258,7 +258,7 @@ pub(crate) fn step(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes and returns the value at a JSON Pointer.
+/// Removes and returns the object member at a JSON Pointer.
 pub(crate) fn take(value: &mut Value, pointer: &str) -> Option<Value> {
     let (parent, key) = pointer.rsplit_once('/')?;
     let parent = value.pointer_mut(parent)?.as_object_mut()?;

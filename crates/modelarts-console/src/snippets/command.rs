@@ -36,7 +36,7 @@ fn flag(name: &str, value: &str) -> String {
     }
 }
 
-/// Returns the command. The environment variable `TOKEN` contains the token of the service.
+/// Returns the curl command. The environment variable `TOKEN` must contain the token.
 pub(super) fn curl(client: &Client, json: &str) -> String {
     let url = format!(
         "{}/v2/{}/training-jobs",

@@ -37,7 +37,7 @@ pub(super) struct Piece {
 struct Rest(Value);
 
 impl Description {
-    /// Returns the description of a body. `None` if flags cannot describe the body, for example a
+    /// Returns the description of a body; `None` if flags cannot describe the body, for example a
     /// job without code, image and algorithm.
     pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
         let mut rest = Rest(body.clone());
@@ -242,7 +242,7 @@ impl Description {
     /// Adds hyper-parameters and environment variables.
     fn values(&mut self, rest: &mut Rest) {
         let root = "/algorithm/parameters";
-        // Rules of a hyper-parameter that the job itself has added.
+        // Constraint that the service adds to a hyper-parameter without one.
         let default = json!({"editable": true, "required": false, "sensitive": false,
                              "type": "String", "valid_type": "None"});
         let parameters = rest.0.pointer_mut(root).and_then(Value::as_array_mut);
@@ -314,7 +314,7 @@ impl Description {
         self.add("--notify", flag, call);
     }
 
-    /// Adds all other fields by their paths. `None` if a field cannot be set by its path.
+    /// Adds all other fields by their paths. Returns `None` if a field cannot be set by its path.
     fn others(&mut self, client: &Client, body: &Value, rest: &Value) -> Option<()> {
         let mut fields = Vec::new();
         collect(rest, "", "", &mut fields)?;
@@ -350,8 +350,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Collects the values below a value, with their paths and JSON Pointers. `None` if a key cannot be
-/// part of a path.
+/// Collects the values below a value, with their paths and JSON Pointers. Returns `None` if a key
+/// cannot be part of a path.
 fn collect<'a>(
     value: &'a Value,
     path: &str,

@@ -42,7 +42,7 @@ pub(super) fn read(
     Ok(Some(body))
 }
 
-/// Parses the value of `--body`: JSON, `-` for stdin, or the path of a file.
+/// Parses the value of `--body`: JSON, `-` for stdin, or the path of a JSON or YAML file.
 fn parse(text: &str) -> Result<Value, Failure> {
     let invalid = |place: &str, error: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{place}: {error}; it must be JSON"))

@@ -159,8 +159,8 @@ impl Api {
         }
     }
 
-    /// Prints the rows of all pages. The format `ndjson` prints each row as it arrives; the other
-    /// formats print one document in the form of a page.
+    /// Prints the rows of all pages. The formats `ndjson` and `id` print each row as it arrives;
+    /// the other formats print one document in the form of a page.
     async fn print_all(&self, session: &Session, call: OperationCall) -> Result<(), Failure> {
         let pagination = pagination(call.operation())?;
         let mut pages = call.list().pages();

@@ -6,8 +6,8 @@ use tempfile::{Builder, TempPath};
 
 use crate::state::state_directory;
 
-/// Returns `true` if a browser can be shown to the user: the user is not logged in from another
-/// machine, and a display exists.
+/// Returns `true` if a browser can open for the user: a display exists, and the user is not logged
+/// in over SSH.
 pub(super) fn has_desktop() -> bool {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     let has_display = cfg!(any(windows, target_os = "macos"))
@@ -18,7 +18,7 @@ pub(super) fn has_desktop() -> bool {
 }
 
 /// Opens a login link through a private file, because other users can read program arguments.
-/// Returns the file, which the browser reads later, or `None` if no browser was found.
+/// Returns the file, which the browser reads later, or `None` after an error.
 pub(super) fn open(link: &str) -> Option<TempPath> {
     let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"));
     let opened = directory.and_then(|directory| {

@@ -36,8 +36,8 @@ pub(crate) fn check_address(listen: Option<SocketAddr>, flag: &str) -> Result<()
     }
 }
 
-/// Starts the page at an address. `None` selects a free port. `flag` is the flag of the address in
-/// error messages.
+/// Starts the page at an address. `None` selects one of [`PORTS`], or else any free port. `flag` is
+/// the flag of the address in error messages.
 pub(crate) async fn start_page(
     client: &Client,
     listen: Option<SocketAddr>,
@@ -76,14 +76,14 @@ pub(crate) async fn start_page(
 }
 
 /// Returns the session key of this user, or creates it, so that browsers stay logged in after a
-/// restart. `None` if the key cannot be stored; sessions then end with the page.
+/// restart. Returns `None` if the key cannot be stored; sessions then end with the page.
 fn stored_key() -> Option<Vec<u8>> {
     let path = state_directory()?.join(FILE);
     let key = read_key(&path).map_or_else(|| create_key(&path), Ok);
     key.inspect_err(|error| tracing::debug!(%error, "sessions end with the page")).ok()
 }
 
-/// Returns the key in a file. `None` if the file has no key, or other users can read the file.
+/// Returns the key in a file; `None` if the file has no key, or if other users can access it.
 fn read_key(path: &Path) -> Option<Vec<u8>> {
     #[cfg(unix)]
     {

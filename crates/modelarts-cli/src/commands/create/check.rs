@@ -252,7 +252,7 @@ async fn check_code(
     }))
 }
 
-/// Returns a client that sends no requests. The context and the environment determine its cloud.
+/// Returns a client for local checks. The context and the environment determine its cloud.
 fn offline_client(session: &Session) -> Result<Client, Failure> {
     let builder = || -> Result<ClientBuilder, Failure> {
         let builder = ClientBuilder::default().environment(session.selection.environment()?);
@@ -266,8 +266,8 @@ fn offline_client(session: &Session) -> Result<Client, Failure> {
 }
 
 impl Draft {
-    /// Returns the failure for an error that prevented the creation of the job. Violations are
-    /// listed with their lines in the file, together with the mistakes of the file.
+    /// Returns the failure for an error that prevented the creation of the job. Local violations
+    /// are listed with their lines in the file, together with the mistakes of the file.
     pub(crate) fn refusal(&self, error: Error) -> Failure {
         match error.violations() {
             [] => Failure::NotCreated(error),
@@ -318,7 +318,7 @@ impl Draft {
         }
     }
 
-    /// Returns the file and the line of a violation. `None` if the field is not in the file.
+    /// Returns the file and the line of a violation; `None` if the value is not from the file.
     pub(crate) fn line(&self, violation: &Violation) -> Option<(&str, u64)> {
         let file = self.file.as_ref()?;
         Some((file.name(), file.line(violation)?))

@@ -29,7 +29,7 @@ pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Resul
     Ok(())
 }
 
-/// Returns the name and the version of the newest engine for PyTorch.
+/// Returns the name and the version of the newest engine named [`DEFAULT_ENGINE`].
 pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
     let engines = client.engines().collect(MAX_ROWS).await?;
     let named = engines.iter().filter_map(|engine| {

@@ -47,7 +47,7 @@ pub(crate) struct Draft {
     /// Bucket for staging, if it is not the bucket of the context.
     pub(crate) bucket: Option<String>,
     pub(crate) file: Option<JobFile>,
-    /// Names of environment variables whose values may be secrets.
+    /// Names of environment variables with inherited values, which may be secrets.
     pub(crate) inherited: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Draft {
             || !text(&self.job, "algorithm", "boot_file").is_empty()
     }
 
-    /// Returns `true` if the job starts a script, and neither an image nor an algorithm is given.
+    /// Returns `true` if the job starts a script, and no engine, image or algorithm is given.
     pub(crate) fn needs_engine(&self) -> bool {
         let body = self.job.body();
         let algorithm = &body["algorithm"];
@@ -134,7 +134,7 @@ impl Draft {
             && !has(&algorithm["subscription_id"])
     }
 
-    /// Returns `true` if neither a flavor nor a pool is given.
+    /// Returns `true` if neither a flavor, nor a pool, nor a list of tasks is given.
     pub(crate) fn needs_flavor(&self) -> bool {
         let body = self.job.body();
         let resource = &body["spec"]["resource"];
@@ -298,7 +298,7 @@ impl Draft {
     }
 }
 
-/// Returns a text field in a section of the body. Empty if the field is missing.
+/// Returns a text field in a section of the body; empty if the field is missing.
 fn text(job: &CreateJob, section: &str, field: &str) -> String {
     let body = job.body();
     body[section][field].as_str().unwrap_or_default().to_owned()
@@ -332,7 +332,7 @@ fn output_channel(text: &str) -> Result<Channel, Failure> {
     Ok(Channel { name: name.map(str::to_owned), place: place.to_owned() })
 }
 
-/// Returns a name that is probably unique: the name of the script, and a random suffix.
+/// Returns a probably unique name: that of the script or directory, and a random suffix.
 pub(super) fn generated_name(flags: &JobFlags) -> String {
     let source = flags.script.as_deref().or(flags.code_dir.as_deref());
     let stem = source.and_then(|source| {
@@ -357,7 +357,7 @@ pub(super) fn generated_name(flags: &JobFlags) -> String {
     format!("{stem}-{random}")
 }
 
-/// Returns the relative path of a file in a directory, with slashes. `None` if the file is outside.
+/// Returns the relative path of a file, with slashes; `None` if `directory` does not contain it.
 pub(crate) fn path_below(file: &Path, directory: &Path) -> Option<String> {
     let file = fs::canonicalize(file).ok()?;
     let directory = fs::canonicalize(directory).ok()?;

@@ -55,7 +55,7 @@ impl JobFile {
         }
     }
 
-    /// Returns the line of the field of a violation. `None` if a flag has set the field.
+    /// Returns the line of the field of a violation; `None` if the value is not from the file.
     pub(crate) fn line(&self, violation: &Violation) -> Option<u64> {
         let (line, value) = self.fields.get(violation.field())?;
         let is_same = violation.value().is_none_or(|checked| {

@@ -23,7 +23,7 @@ const FLAVOR: &str = "modelarts.vm.cpu.8u";
 const POOL_FLAVOR: &str = "modelarts.pool.visual.xlarge";
 /// Name and version of the engine that replaces a missing engine, or one unknown to the emulator.
 const ENGINE: (&str, &str) = ("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64");
-/// Number of nodes of the emulated pool, for a job that states none.
+/// Number of nodes of the emulated pool.
 const POOL_NODES: u32 = 16;
 
 /// Emulated service in this process.
@@ -67,7 +67,7 @@ impl LocalService {
         Ok(())
     }
 
-    /// Replaces or removes settings that exist only on the service. Notes replacements on stderr.
+    /// Replaces or removes settings of the service. Notes unknown flavors and images on stderr.
     pub(crate) async fn adapt(&self, draft: &mut Draft) -> Result<(), Failure> {
         let body = draft.job.body();
         require_local(&body)?;

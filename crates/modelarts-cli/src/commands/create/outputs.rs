@@ -23,8 +23,8 @@ struct ChosenOutput {
     owner: Option<Job>,
 }
 
-/// Returns an error if an output that the user has chosen belongs to another job, or has files. The
-/// description of `remote` of an output recommends an empty directory.
+/// Returns an error if an output that the user has chosen belongs to another job, or has files from
+/// which the job does not continue. The API recommends an empty directory.
 pub(crate) async fn require_free_outputs(
     draft: &Draft,
     client: &Client,
@@ -115,7 +115,7 @@ async fn find_owners(
     Ok(())
 }
 
-/// Returns the key of a file below an address. `None` if there is no file.
+/// Returns the key of a file below an address; `None` if there is no file.
 async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
     let bucket = staging.connect()?.bucket(path.bucket())?;
     let files = bucket.list(path.key());

@@ -93,7 +93,7 @@ impl Draft {
     }
 }
 
-/// Returns the amounts of a directory and its address.
+/// Formats the size, the address and the transfer result of a staged directory.
 fn sent(directory: &StagedDir) -> String {
     let transferred = directory.summary.transferred;
     let all = total(&directory.summary);

@@ -191,7 +191,7 @@ impl Target<'_> {
         note!("{sign} {} {outcome}{time}", job.name());
     }
 
-    /// Prints the cause of a failure on stderr, with advice. Returns the name of the cause. `None`
+    /// Prints the cause of a failure on stderr, with advice. Returns the name of the cause; `None`
     /// if the cause is unknown, or if the diagnosis fails.
     async fn explain(&self, job: &Job) -> Option<String> {
         let diagnosis = job.explain().await.ok();
@@ -248,7 +248,7 @@ impl Target<'_> {
         )
     }
 
-    /// Downloads the outputs. Returns their directories by the names of the outputs.
+    /// Downloads the outputs. Returns the directories that contain files, by the output names.
     async fn download(
         &self,
         job: &Job,
@@ -278,7 +278,7 @@ impl Target<'_> {
 }
 
 impl Followed {
-    /// Prints the end of the job in the formats for programs.
+    /// Prints the end of the job in the formats `json`, `yaml` and `ndjson`. Flushes the printer.
     pub(crate) fn print(
         self,
         session: &Session,

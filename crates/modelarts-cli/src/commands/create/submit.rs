@@ -83,7 +83,7 @@ pub(crate) enum Mode<'a> {
     Follow(&'a FollowFlags),
 }
 
-/// Submits a draft to the service of the context.
+/// Submits a draft to the service, or only prints its plan, depending on `mode`.
 pub(crate) async fn submit(
     session: &Session,
     client: &Client,

@@ -116,8 +116,8 @@ impl FromStr for DataSet {
     }
 }
 
-/// A mount: `10.0.0.5:/share:/mnt/data`, `pfs://file-system/path:/mnt`, `obs://bucket/path:/mnt`,
-/// with `:ro` at the end if it is read-only.
+/// A mount: `10.0.0.5:/share:/mnt/data`, `pfs://file-system/path:/mnt`, `obs://bucket/path:/mnt`.
+/// With `:ro` at the end, an SFS Turbo file system is read-only.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mount(pub(crate) Volume);
 
@@ -173,7 +173,7 @@ impl FromStr for Topic {
             }
             None => (text, NOTIFIED.to_vec()),
         };
-        // The notification service composes the URN of a topic of these parts.
+        // The notification service composes the URN of a topic from these parts.
         let parts: Vec<&str> = urn.split(':').collect();
         match parts.as_slice() {
             ["urn", "smn", rest @ ..] if rest.len() == 3 && !rest.contains(&"") => {

@@ -47,8 +47,8 @@ pub(crate) struct JobResult {
 }
 
 impl JobResult {
-    /// Creates the result of a call for a job. A job that no longer exists is not a failure.
-    /// Returns an error without a response, such as a lost connection: all jobs are affected.
+    /// Creates the result of a call for a job. A job that no longer exists is not a failure. An
+    /// error without a response, such as a failed connection, is returned: it affects all jobs.
     pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
         let (result, error) = match result {
             Ok(result) => (result, None),

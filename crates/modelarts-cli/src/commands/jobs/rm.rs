@@ -73,7 +73,7 @@ impl Rm {
             false => JobArguments::new(self.jobs).find(client, Prefixes::Ids).await?,
         };
         if jobs.is_empty() {
-            // A job that has not ended is no candidate for an age since the end.
+            // With --older-than, jobs that have not ended are not suggested.
             let others = match selects && self.older_than.is_none() {
                 true => select(client, self.selection, None).await?,
                 false => Vec::new(),

@@ -49,7 +49,7 @@ impl Stop {
     }
 }
 
-/// Stops a job. A job that has ended, even in the meantime, is not an error.
+/// Stops a job. A job that has ended, even in the meantime, or is being stopped is not an error.
 async fn stop(job: &Job) -> Result<&'static str, Error> {
     if job.is_final() {
         return Ok("ended");

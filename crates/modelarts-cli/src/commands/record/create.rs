@@ -24,9 +24,9 @@ use crate::{
 
 /// Time after which the service stops the job, in case this program cannot.
 const AUTO_STOP: Duration = Duration::from_secs(3_600);
-/// Maximum time that the service needs to stop a job.
+/// Maximum wait for the service to stop a job.
 const STOP_TIME: Duration = Duration::from_secs(180);
-/// Maximum number of checks if the job is deleted, and the pause between two checks.
+/// Maximum number of checks for the deletion of the job, and the pause between two checks.
 const CHECKS: (u32, Duration) = (120, Duration::from_secs(1));
 
 /// Arguments of the job that is created.
@@ -46,7 +46,7 @@ pub(super) struct Create {
 }
 
 impl Create {
-    /// Asks for a confirmation, and returns the job to create. `None` if no job is requested.
+    /// Asks for a confirmation, and returns the job to create; `None` if no job is requested.
     pub(super) async fn plan(&self, session: &Session) -> Result<Option<CreateJob>, Failure> {
         if !self.create {
             return Ok(None);

@@ -67,20 +67,20 @@ impl Schema {
         self.0.iter().find_map(|part| part["properties"].get(name))
     }
 
-    /// Returns the schema of the map values. `None` if the object is not a map.
+    /// Returns the schema of the map values; `None` if the object is not a map.
     pub(super) fn entries(&self) -> Option<&'static Value> {
         let entries = self.get("additionalProperties");
         (!entries.is_null() || self.get("properties").is_null()).then_some(entries)
     }
 
     /// Returns `Some(true)` if the enumeration has the value, ignoring case: the service spells
-    /// `K8S` also as `K8s`. `None` if the schema is not an enumeration.
+    /// `K8S` also as `K8s`. Returns `None` if the schema is not an enumeration.
     pub(super) fn knows(&self, text: &str) -> Option<bool> {
         let known = self.texts("enum");
         (!known.is_empty()).then(|| known.iter().any(|it| it.eq_ignore_ascii_case(text)))
     }
 
-    /// Returns the types that the schema permits. `None` if the type of the value is one of them.
+    /// Returns the types that the schema permits; `None` if the type of the value is one of them.
     pub(super) fn other_types(&self, value: &Value) -> Option<String> {
         let types = self.0.iter().filter_map(|part| part["type"].as_str());
         let types: BTreeSet<&str> = types.collect();

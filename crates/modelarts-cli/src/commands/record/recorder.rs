@@ -20,7 +20,7 @@ const ROWS: usize = 10;
 pub(super) const JOB: &str = "training_job_id";
 /// Operation that lists jobs.
 const LIST: &str = "ListTrainingJobs";
-/// Required parameters that the recorder need not find: the client sets them, or no body is sent.
+/// Required parameters that `values` lacks: the client sets the project, `read_pages` the body.
 const GIVEN: [&str; 2] = ["project_id", "body"];
 
 pub(super) type Values = BTreeMap<&'static str, String>;

@@ -28,7 +28,7 @@ pub(super) struct Redactor {
 }
 
 impl Redactor {
-    /// Replaces all values of a call that must not stay.
+    /// Replaces all values of a call that must not stay. Returns null for an unknown operation.
     pub(super) fn call(&mut self, mut call: Value) -> Value {
         let Some(operation) = OPERATIONS.iter().find(|it| call["operation"] == it.id) else {
             return Value::Null;
@@ -153,7 +153,7 @@ fn is_short(text: &str) -> bool {
     text.is_empty() || is_boolean || is_number(text) && digits(text) <= MAX_DIGITS
 }
 
-/// Returns `true` if a text has only digits, hyphens, points and colons, and at least one digit.
+/// Returns `true` if a text has only digits, hyphens, periods and colons, and at least one digit.
 fn is_number(text: &str) -> bool {
     let form = ones(text);
     form.contains('1') && form.bytes().all(|it| b"1-.:".contains(&it))

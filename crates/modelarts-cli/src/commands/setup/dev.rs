@@ -197,13 +197,13 @@ mod unix {
     const BUCKET: &str = "dev";
     /// Flavor of a new context, so that a job needs only a script.
     const FLAVOR: &str = "modelarts.vm.cpu.8u";
-    /// Time limit of the check if an emulator listens on an address of this machine.
+    /// Time limit of the check for an emulator at an address of this machine.
     const PROBE_TIME: Duration = Duration::from_millis(500);
 
     /// A running emulator that other programs can find.
     pub(super) struct Running {
         pub(super) emulator: Emulator,
-        /// Web page; `None` if the user has disabled it.
+        /// Web page; `None` if the user has disabled it, or if it has ended.
         pub(super) page: Option<Console>,
         directory: PathBuf,
     }

@@ -193,7 +193,7 @@ impl Direction {
     }
 }
 
-/// Parses an address in OBS; `None` if the text is a path of this machine.
+/// Parses an address in OBS. Returns `None` if the text is a path of this machine.
 fn address(name: &str, text: &str) -> Result<Option<ObsPath>, Failure> {
     let Some((scheme, path)) = text.split_once("://") else {
         return match text.is_empty() {

@@ -146,7 +146,7 @@ impl LeftOut {
 }
 
 impl SyncLine {
-    /// Returns the line of an event; `None` if the event reports an unchanged file.
+    /// Returns the line of an event; `None` for unchanged files and events of unknown kinds.
     pub(super) fn new(progress: &Progress) -> Option<Self> {
         let (done, total) = (progress.done.into(), progress.total.into());
         Some(match &progress.event {

@@ -26,7 +26,7 @@ use crate::{
     temporary,
 };
 
-/// Size of the chunks of a response, in bytes.
+/// Maximum size of a chunk of a response, in bytes.
 const PART: usize = 256 << 10;
 
 /// Returns a response that downloads a text as a file with this name and size.

@@ -21,7 +21,7 @@ const MAX_LINES: u64 = 500;
 /// Number of log lines of each task of a job.
 #[derive(Serialize)]
 pub(crate) struct LogCounts {
-    /// Number of the line series. A new number means that the lines began again.
+    /// Number of the line series. A new number means that all lines are read again.
     epoch: String,
     /// Total number of lines of all tasks.
     lines: u64,
@@ -56,7 +56,7 @@ pub(super) struct LogRow {
     /// Name of the task, in a view of several tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) task: Option<String>,
-    /// Parts of the text, alternately outside and inside of hits.
+    /// Parts of the text, alternately outside and inside hits, beginning outside.
     pub(super) parts: Vec<String>,
     /// Level of the line: `error` or `warning`.
     #[serde(skip_serializing_if = "Option::is_none")]

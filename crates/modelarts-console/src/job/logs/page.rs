@@ -98,7 +98,7 @@ pub(super) async fn show(
     let query = LogQuery::parse(&fields)?;
     let followed = FollowedJob::follow(&state, &id).await?;
     let log = FollowedLog::follow(&state, &followed.job).await?;
-    // A task without a log is nevertheless a task of the job.
+    // Tasks without a log must be selectable as well.
     log.spool.add_tasks(followed.job.tasks());
     let view = query.view(&log.spool)?;
     let mut message = None;

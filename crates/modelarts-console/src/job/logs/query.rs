@@ -40,7 +40,7 @@ impl LogQuery {
         })
     }
 
-    /// Returns the search. `None` if no text is given.
+    /// Returns the search; `None` if no text is given.
     pub(super) fn search(&self) -> Result<Option<Search>, String> {
         if self.text.is_empty() {
             return Ok(None);

@@ -24,8 +24,8 @@ pub(super) struct Find {
 }
 
 impl Find {
-    /// Parses the field `find`: `next`, `previous`, or one of these with a level, such as
-    /// `next-error`. `None` if the field is missing, or if it needs a search and there is none.
+    /// Parses the field `find`: `next` or `previous`, optionally with a level, as in `next-error`.
+    /// Returns `None` if the field or the search that it needs is missing.
     pub(super) fn parse(fields: &Fields, query: &LogQuery) -> Result<Option<Self>, Problem> {
         let Some(find) = fields.get("find") else {
             return Ok(None);
@@ -65,7 +65,7 @@ pub(super) struct Found {
     hit: Option<u64>,
     /// Number of matching lines, up to a limit.
     hits: u64,
-    /// `true` if more lines match than were counted.
+    /// `true` if the count stopped at the limit.
     is_limited: bool,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Channel {
     /// OBS path or data set.
     pub(crate) remote: String,
     pub(crate) local_dir: String,
-    /// Way in which the program receives the local directory.
+    /// Way in which the program receives the path of the local directory.
     pub(crate) obtained: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Time line and diagnosis of a job, which all tabs show below the header.
+//! Timeline and diagnosis of a job, which all tabs show below the header.
 
 mod timeline;
 
@@ -40,7 +40,7 @@ struct DiagnosisView {
     found: Diagnosis,
 }
 
-/// Renders the time line and the diagnosis of a job. If `is_open` is set, the evidence of a failure
+/// Renders the timeline and the diagnosis of a job. If `is_open` is set, the evidence of a failure
 /// is initially visible.
 pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<String, Problem> {
     let reading = tokio::spawn({
@@ -75,7 +75,7 @@ fn view(job: &Job, summary: Option<&Summary>, now: SystemTime, is_open: bool) ->
 }
 
 impl DiagnosisView {
-    /// Creates the view. `None` if the diagnosis says no more than the phase.
+    /// Creates the view. Returns `None` if the diagnosis adds no information to the phase.
     fn new(diagnosis: &Diagnosis) -> Option<Self> {
         let is_plain =
             matches!(diagnosis.cause, Cause::Running | Cause::Completed | Cause::Terminating);

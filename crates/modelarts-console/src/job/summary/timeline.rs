@@ -1,4 +1,4 @@
-//! Time line of a job: for each run, its stages with their durations.
+//! Timeline of a job: for each run, its stages with their durations.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,22 +19,21 @@ pub(crate) struct JobRun {
     pub(crate) end: Option<String>,
 }
 
-/// A stage on the time line.
+/// A stage on the timeline.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// Style class: `done`, `current`, or the class of the final phase.
+    /// Style class: `done`, `current`, `stopped` after an earlier run, or that of the final phase.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
     /// Start in the format of RFC 3339; empty if not known.
     pub(crate) start: String,
-    /// Duration as text; empty for the end of the run.
+    /// Duration as text; empty for the end of the run, or if it is not known.
     pub(crate) duration: String,
     /// Duration in seconds, which determines the width.
     pub(crate) seconds: u64,
 }
 
-/// A stage with its start and end.
 struct Span {
     name: String,
     is_end: bool,
@@ -78,7 +77,7 @@ impl Span {
     }
 }
 
-/// Returns the time from the creation of a job to its first stage. `None` if it is under a second.
+/// Returns the span from the creation of a job to its first stage, if it is a second or longer.
 fn creation(job: &Job, first: &[Span]) -> Option<Span> {
     let created = job.created_at()?;
     let start = first.first()?.start?;

@@ -24,7 +24,7 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Value that selects all workers.
+/// Value of the field `task` that selects all workers.
 const ALL: &str = "all";
 /// Maximum number of workers that are read if all workers are selected.
 const MAX_TASKS: usize = 16;
@@ -95,7 +95,7 @@ async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<Usage
     Ok(Json(select(&state, &job, &fields).await?))
 }
 
-/// Returns all values as a CSV file.
+/// Returns the values of the selected workers as a CSV file.
 async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
     let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
@@ -124,7 +124,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Returns the selection, and the names of the selected workers.
+/// Returns the selection, by default the first worker, and the names of the selected workers.
 fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Problem> {
     let known = job.tasks();
     match choice {

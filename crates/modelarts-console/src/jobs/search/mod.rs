@@ -139,7 +139,7 @@ impl Search {
         search
     }
 
-    /// Returns the search with the condition on own jobs added, or removed if it exists.
+    /// Returns the search with `mine` in place of `user`, or without `mine` if the search has it.
     pub(crate) fn toggle_mine(&self) -> Self {
         if self.has(Key::Mine) {
             return self.without(Key::Mine);

@@ -1,6 +1,6 @@
 //! Splitting of the search text into terms.
 
-/// A term of a search: a value, optionally with a key.
+/// A term of a search: values, optionally with a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
     /// Text as entered by the user, for messages.
@@ -10,7 +10,7 @@ pub(super) struct Word {
     pub(super) values: Vec<String>,
 }
 
-/// Splits the search text at spaces. In quotes, spaces, commas and colons are part of a value.
+/// Splits the search text at whitespace. In quotes, spaces, commas and colons belong to a value.
 pub(super) fn words(text: &str) -> Result<Vec<Word>, String> {
     let mut words = Vec::new();
     let mut word: Option<Word> = None;

@@ -50,7 +50,7 @@ pub(super) struct Cursor {
     files: Option<Files>,
     /// Number of the next line.
     next: u64,
-    /// Number after the last line.
+    /// Number of the last line plus 1.
     end: u64,
     text: Vec<u8>,
 }
@@ -63,7 +63,7 @@ struct Files {
 }
 
 impl Cursor {
-    /// Opens the files at the line `from`. `end` is the number after the last line.
+    /// Opens the files at the line `from`. `end` is the number of the last line plus 1.
     pub(super) fn open(lines: &Path, positions: &Path, from: u64, end: u64) -> io::Result<Self> {
         let files = match from < end {
             true => Some(Files::open(lines, positions, from)?),
@@ -72,7 +72,7 @@ impl Cursor {
         Ok(Self { files, next: from, end, text: Vec::new() })
     }
 
-    /// Reads at most `max` bytes of the next line. Returns the number and the header of the line.
+    /// Reads up to `max` bytes of the next line. Returns its number and header; `None` at the end.
     pub(super) fn next_line(&mut self, max: usize) -> io::Result<Option<(u64, Header)>> {
         let Some(files) = self.files.as_mut().filter(|_| self.next < self.end) else {
             return Ok(None);

@@ -30,7 +30,7 @@ use crate::{
 
 /// Maximum length of a line in a window, in bytes. Longer lines are truncated.
 pub(crate) const MAX_SHOWN: usize = 4096;
-/// Maximum number of bytes that are buffered before they are written.
+/// Number of buffered bytes at which they are written.
 const WRITE: usize = 4 << 20;
 
 /// Selected lines: `None` for the lines of all tasks, or the index of a task for its lines.
@@ -64,7 +64,7 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// Index of the task.
     pub(crate) task: u16,
-    /// `true` if lines are missing here. The text then contains the number of missing bytes.
+    /// `true` if lines are missing here. The text then states the number of bytes, if it is known.
     pub(crate) is_gap: bool,
     /// Text of the line, truncated to the requested length.
     pub(crate) text: String,

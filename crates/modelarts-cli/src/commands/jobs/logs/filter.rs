@@ -31,7 +31,7 @@ impl LineFilter {
         Self { since, pattern, system, last: None }
     }
 
-    /// Decides if the next item of a log is printed. Gaps are always printed.
+    /// Decides whether the next item of a log is printed. Gaps are always printed.
     pub(super) fn decide(&mut self, item: &LogItem) -> Verdict {
         let LogItem::Line(line) = item else {
             return Verdict::Keep;

@@ -30,8 +30,8 @@ impl Followed {
         Self { filter, number: tail.is_none().then_some(0) }
     }
 
-    /// Prints an item that meets the conditions. Lines before the first time are printed, because
-    /// the next line may arrive much later.
+    /// Prints an item that meets the conditions. Lines before the first line with a time are
+    /// printed, because the next line may arrive much later.
     fn print(
         &mut self,
         task: &str,
@@ -85,7 +85,7 @@ pub(super) async fn follow(
     Ok(())
 }
 
-/// Returns the log lines of one task, or the updates of the whole job for several tasks.
+/// Returns the log lines of a single task, otherwise the updates of the whole job.
 fn log_updates<'a>(
     job: &'a Job,
     tasks: &[String],

@@ -1,6 +1,6 @@
 //! `modelarts logs`.
 //!
-//! Each line of a job with several tasks begins with the name of its task, also off a terminal.
+//! With several tasks, each line begins with the name of its task, even if stdout is no terminal.
 
 mod filter;
 mod follow;
@@ -150,7 +150,7 @@ impl Logs {
         })
     }
 
-    /// Returns the names of the selected tasks. Empty if the tasks are not known yet.
+    /// Returns the names of the selected tasks; for `all`, empty if the tasks are not known yet.
     fn tasks(&self, job: &Job) -> Result<Vec<String>, Failure> {
         let known = job.tasks();
         if self.task == ALL {

@@ -39,7 +39,7 @@ pub(crate) enum LogItemRow {
     },
 }
 
-/// Printer of log lines. Text is not copied, and is sent only by [`flush`](Self::flush).
+/// Printer of log lines. Text is buffered until [`flush`](Self::flush) or a full buffer.
 pub(super) struct LogPrinter<'a> {
     output: &'a Output,
     stdout: Stdout,

@@ -70,7 +70,7 @@ pub(super) async fn print_existing(
 }
 
 impl LogSource {
-    /// Opens the log of a task. `None` if the log does not exist.
+    /// Opens the log of a task. Prints a note and returns `None` if the log does not exist yet.
     async fn open(
         job: &Job,
         task: &str,
@@ -172,7 +172,7 @@ impl LogSource {
                 }
             }
             verdict => {
-                // An excluded line may have no time; only a known time decides.
+                // A dropped line may have no time. Nothing is decided without a known time.
                 self.decide_if_known();
                 if verdict == Verdict::Keep {
                     self.ready.push_back((item, number));

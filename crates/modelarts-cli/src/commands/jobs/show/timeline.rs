@@ -35,7 +35,7 @@ pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
         let until = end.or((!is_final(&phase)).then_some(now));
         Step {
             duration: until.map(|until| until.duration_since(start)),
-            // The event of a failure states only that the platform could not create the job.
+            // The details state the final phase exactly; the events of failures do not.
             phase: match end {
                 None if job.is_final() => job.phase(),
                 _ => phase,
@@ -50,7 +50,7 @@ fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }
 
-/// Returns the phase that begins with an event. `None` if the event begins no phase.
+/// Returns the phase that begins with an event; `None` if the event begins no phase.
 fn phase_of(kind: &EventKind) -> Option<Phase> {
     Some(match kind {
         EventKind::Created => Phase::Creating,

@@ -25,8 +25,8 @@ pub(super) const OTHER_PROJECT: &str = "ModelArts.2786";
 pub(super) struct Call {
     result: Result<Option<i64>, Error>,
     duration: Duration,
-    /// Time of the service minus the time of this machine, in seconds. `None` if the response has
-    /// no header `Date`.
+    /// Time of the service minus the time of this machine, in seconds; `None` if no response has a
+    /// valid header `Date`.
     ahead: Option<i64>,
 }
 

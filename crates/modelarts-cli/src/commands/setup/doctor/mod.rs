@@ -282,7 +282,7 @@ fn origin_of(client: &Client, origins: &Origins) -> String {
     origin.map_or_else(|| "the program".to_owned(), |origin| origins.place(origin))
 }
 
-/// Reports the credentials: their source, and the first letters of the access key.
+/// Reports the credentials: their source, and the first characters of the access key.
 async fn keys(client: &Client, origins: &Origins) -> Finding {
     let provider = client.credentials();
     let fetched = provider.credentials(client.provider_context()).await;

@@ -31,7 +31,7 @@ impl Origins {
         })
     }
 
-    /// Returns the name of the context if it determines the setting, else the variable `origin`.
+    /// Returns the name of the context if it determines the setting, otherwise `origin`.
     pub(super) fn place(&self, origin: &str) -> String {
         match self.is_emulator || self.variables.contains(&origin) {
             true => format!("the context {}", self.context),
