@@ -7,7 +7,7 @@ use modelarts_api::types::{JobTask, RunningRecord};
 use crate::{jobs::job::Job, timestamp::Timestamp};
 
 impl Job {
-    /// Returns the time at which the job started running; `None` before the start.
+    /// Returns the time at which the job started running, or `None` if it has not started.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         // The service returns 0 for a job that never ran.
@@ -15,14 +15,14 @@ impl Job {
         Some(Timestamp::from_epoch_millis(start))
     }
 
-    /// Returns the time from the creation of the job to its first start; `None` before the start.
+    /// Returns the time from the creation to the first start, or `None` if the job has not started.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
         // The start is truncated to whole seconds, so it may precede the creation.
         Some(self.started_at()?.duration_since(self.created_at()?))
     }
 
-    /// Returns the running time of the job, in whole seconds; `None` before the start.
+    /// Returns the running time in whole seconds, or `None` if the job has not started.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -31,20 +31,20 @@ impl Job {
     }
 
     /// Returns the runs of the job, one for each start, with the reasons for their ends. Only newer
-    /// releases of the service return them. Times are in seconds; an end may precede its start.
+    /// releases of the service return runs. Times are in seconds; an end may precede its start.
     #[must_use]
     pub fn runs(&self) -> &[RunningRecord] {
         self.status().map_or(&[], |status| &status.running_records)
     }
 
-    /// Returns the number of restarts; `None` if the service does not return runs.
+    /// Returns the number of restarts, or `None` if the details contain no runs.
     #[must_use]
     pub fn restarts(&self) -> Option<usize> {
         self.runs().len().checked_sub(1)
     }
 
-    /// Returns the names and exit codes of the tasks. Empty until a task has ended. The service
-    /// lists only the first task that failed (`openapi/SOURCES.md`, T).
+    /// Returns the names and exit codes of the tasks that have ended. The service is known to list
+    /// only the first task that failed (`openapi/SOURCES.md`, T).
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self.status().map_or(&[][..], |status| &status.task_statuses);
         statuses.iter().filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
@@ -63,7 +63,7 @@ impl Job {
     }
 
     /// Returns the OBS path of the log of a task, such as
-    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`; `None` if the job has no log directory.
+    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, or `None` without a log directory.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);

@@ -1,6 +1,6 @@
 //! Exit codes as text, with the signals of codes above 128.
 
-/// Names of the Linux signals, starting with signal 1, each with its usual reason.
+/// Names of the Linux signals 1 to 15, each with its usual cause.
 const SIGNALS: [(&str, &str); 15] = [
     ("SIGHUP", ""),
     ("SIGINT", "interrupted"),
@@ -35,8 +35,8 @@ pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     })
 }
 
-/// Returns the signal of an exit code. Shells return 128 plus the number of the signal; Python
-/// launchers return the last byte of the negative number (SOURCES G), used only for fatal signals.
+/// Returns the signal of an exit code. Shells return 128 plus its number. Python launchers return
+/// the negative number or its last byte (SOURCES G), of which only fatal signals are recognised.
 pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
     const FATAL: [&str; 6] = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"];
     let number = match code {

@@ -12,7 +12,7 @@ pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// Condition of a search for jobs. A search returns the jobs that meet all its conditions.
 ///
-/// Up to 20 conditions with up to 10 values each (according to the vendor's Terraform provider).
+/// The vendor's Terraform provider permits 20 conditions in a search, with 10 values each.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -37,7 +37,7 @@ pub struct Filter {
 #[must_use]
 pub struct SetKey<T>(FilterKey, PhantomData<T>);
 
-/// Key of conditions on a substring of a value.
+/// Key of conditions on a string: that it contains a text, or equals none of several strings.
 #[must_use]
 pub struct TextKey(FilterKey);
 
@@ -141,7 +141,7 @@ impl Filter {
         Self { key, operator, values, range: None, problem }
     }
 
-    /// Rejects blank values, because the service ignores such a condition and returns every job.
+    /// Rejects values of the wrong form, and blank values, for which the service returns every job.
     fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -185,7 +185,7 @@ impl<T: Display> SetKey<T> {
         self.is_in([value])
     }
 
-    /// Matches jobs whose value is none of these values. The operator `not` is undocumented.
+    /// Matches jobs whose value is none of these values. No document defines the operator `not`.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
@@ -219,7 +219,7 @@ impl TimeKey {
     ///
     /// A range of more than 31 days, the limit of the service, is read by several searches, each
     /// job once and in the order of the list; [`Page::total`](crate::pagination::Page::total) is
-    /// then `None`. The range ends at the latest one minute from now, and has at most 3,720 days
+    /// then `None`. Such a range ends at the latest one minute from now, and has at most 3,720 days
     /// (120 searches). To resume such a list, keep the start; the end may differ.
     ///
     /// Several conditions on a time are combined to their common range, which must not be empty.
@@ -259,7 +259,7 @@ impl TimeKey {
 
 impl Filter {
     /// Evaluates the condition for the details of a job as they were last read. Returns `None` if
-    /// the details lack the field, such as the id of the user, and for other keys.
+    /// the details lack the value, such as the id of the user, or the key or a time is unknown.
     ///
     /// * `like`: the text contains the value, case-sensitively.
     /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
@@ -296,7 +296,7 @@ impl Filter {
         Some((start..=end).contains(&time))
     }
 
-    /// Returns the value of the key, which is empty if the job is in no pool or no experiment.
+    /// Returns the value of the key, which is empty without a pool, experiment or stored algorithm.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

@@ -18,7 +18,7 @@ const WRONG_PHASE_CODES: [&str; 2] =
 
 /// Handle of a training job by its id, from [`TrainingJobs::job`]. A [`Job`] has the same methods.
 ///
-/// Methods that call the service fail with [`Error::is_not_found`] if the job does not exist.
+/// Except for waits and streams, calls fail with [`Error::is_not_found`] if the job is missing.
 ///
 /// [`TrainingJobs::job`]: crate::jobs::TrainingJobs::job
 #[derive(Clone)]
@@ -34,8 +34,8 @@ pub struct JobHandle {
 /// The details change only by [`refresh`](Self::refresh). The result of a wait has its own details:
 /// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
-/// Methods that are not `async` read the stored details. The display form is `name (id): phase`;
-/// the serialized form is that of the [`details`](Self::details).
+/// Accessors read the stored details. The display form is `name (id): phase`; the serialized form
+/// is that of the [`details`](Self::details).
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
@@ -115,7 +115,7 @@ impl JobHandle {
     /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
     ///
     /// If the response is lost, the stop is sent again. If the service rejects the second request,
-    /// because the first succeeded or the job has ended, the job is returned as it is.
+    /// because the first succeeded or the job has ended, the current job is returned.
     ///
     /// # Errors
     /// Returns an error with [`Error::is_conflict`] if the job has already ended.
@@ -154,10 +154,10 @@ impl JobHandle {
     /// Deletes the job, its events and its logs, in any phase. The output in OBS remains. If the
     /// response is lost, the request is repeated, and succeeds if the job no longer exists.
     ///
-    /// Calls return the job until the service has removed it. A [`wait`](Self::wait) for the job
-    /// then ends with [`Outcome::Vanished`](crate::Outcome::Vanished). To confirm the deletion,
-    /// call [`get`](Self::get) until it fails with [`Error::is_not_found`]. On the emulator, await
-    /// `Emulator::wait_until_gone`.
+    /// The deletion is asynchronous: calls return the job until the service has removed it. A
+    /// [`wait`](Self::wait) then ends with [`Outcome::Vanished`](crate::Outcome::Vanished). To
+    /// confirm the deletion, call [`get`](Self::get) until it fails with [`Error::is_not_found`];
+    /// on the emulator, await `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// Returns an error with [`Error::is_not_found`] if the job does not exist.
@@ -199,7 +199,7 @@ impl Job {
         self.details().status.as_deref()
     }
 
-    /// Returns the name of the job.
+    /// Returns the name of the job, or an empty string if the details lack it.
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default()
@@ -216,7 +216,7 @@ impl Job {
         phase(self.details())
     }
 
-    /// Returns the detailed phase of the job. The service also returns undocumented values.
+    /// Returns the detailed phase of the job, if the service states one, possibly undocumented.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -228,7 +228,7 @@ impl Job {
         is_final(&self.phase())
     }
 
-    /// Returns `true` if the job ended with exit code 0.
+    /// Returns `true` if the phase of the job is `Completed`.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.phase() == Phase::Completed
@@ -245,7 +245,7 @@ impl Job {
         JobSummary { id: self.id(), name: self.name(), phase: self.phase() }
     }
 
-    /// Returns the creation time of the job.
+    /// Returns the creation time of the job, if the details have one.
     #[must_use]
     pub fn created_at(&self) -> Option<Timestamp> {
         Some(Timestamp::from_epoch_millis(self.metadata()?.create_time?))
@@ -269,8 +269,8 @@ impl Job {
         &self.answer.call
     }
 
-    /// Returns the body of the response with the [`details`](Self::details). Empty for jobs of a
-    /// list; use [`Page::raw`](crate::pagination::Page::raw) instead.
+    /// Returns the body of the response with the [`details`](Self::details). The body is empty for
+    /// jobs of a list, where [`Page::raw`](crate::pagination::Page::raw) returns it.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call().body
@@ -355,7 +355,7 @@ fn phase(details: &TrainingJob) -> Phase {
     status.and_then(|status| status.phase.clone()).map_or(Phase::Creating, Phase::canonical)
 }
 
-/// Returns `true` if the phase has an outcome in the waiter `TrainingJobEnded` of the description.
+/// Returns `true` for a final phase, as in the waiter `TrainingJobEnded` of the description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }

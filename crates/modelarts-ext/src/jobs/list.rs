@@ -46,8 +46,8 @@ pub struct JobQuery {
 }
 
 impl TrainingJobs {
-    /// Searches for jobs. Without a filter, lists all jobs, newest first. Offsets count pages; in
-    /// older releases of the service, they count records (`openapi/SOURCES.md`, D-57).
+    /// Searches for jobs, newest first. Without conditions, the list has all jobs. Offsets count
+    /// pages; in older releases of the service, they count records (`openapi/SOURCES.md`, D-57).
     pub fn list(&self) -> ListJobs {
         List::new(Box::new(JobQuery {
             client: self.client().clone(),
@@ -79,7 +79,7 @@ impl ListJobs {
         self
     }
 
-    /// Limits the list to jobs of this workspace. Default: `0` (`openapi/SOURCES.md`, D-109).
+    /// Limits the list to a workspace. The default is workspace `0` (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
@@ -95,8 +95,8 @@ impl ListJobs {
     /// ```
     ///
     /// # Errors
-    /// Returns an error with [`Error::is_not_found`] if no job has the name. Returns an error for
-    /// an invalid name, without a request, or for several jobs, with their ids, newest first.
+    /// Returns an error with [`Error::is_not_found`] if no job has the name, an error without a
+    /// request for an invalid name, and an error with the ids if several jobs have the name.
     pub async fn get_by_name(self, name: impl AsRef<str>) -> Result<Job, Error> {
         let name = name.as_ref();
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -143,7 +143,7 @@ impl ListJobs {
     }
 
     /// Limits the list to jobs that have this tag with one of the values, or with any value if
-    /// `values` is empty. Up to 10 tags with up to 10 values each.
+    /// `values` is empty. A search may have up to 10 tags with up to 10 values each.
     ///
     /// With tags, the service searches the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(
@@ -163,7 +163,7 @@ impl ListJobs {
         self
     }
 
-    /// Sets the sort field. Default: the creation time, the only documented field.
+    /// Sets the sort field. The default is the creation time, the only documented field.
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.query.sort_by = field.into();
         self

@@ -44,7 +44,7 @@ struct Point {
 }
 
 impl MetricSeries {
-    /// Creates a series from values of the service, one per minute; the first value is at `start`.
+    /// Creates a series from values of the service, one for each minute from `start` on.
     pub fn new(
         metric: impl Into<String>,
         start: impl Into<Timestamp>,
@@ -76,19 +76,19 @@ impl MetricSeries {
         self.points().filter_map(|(time, value)| Some((time, value?)))
     }
 
-    /// Returns the newest value with its time.
+    /// Returns the newest value with its time, or `None` if the series has no values.
     #[must_use]
     pub fn last(&self) -> Option<(Timestamp, f64)> {
         self.values().next_back()
     }
 
-    /// Returns the largest value.
+    /// Returns the largest value, or `None` if the series has no values.
     #[must_use]
     pub fn max(&self) -> Option<f64> {
         self.values().map(|(_, value)| value).reduce(f64::max)
     }
 
-    /// Returns the mean of the values. Gaps are ignored.
+    /// Returns the mean of the values without gaps, or `None` if the series has no values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let (count, sum) =
@@ -114,7 +114,7 @@ impl JobHandle {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// Returns an error with [`Error::is_not_ready`] if there are no values yet.
+    /// Returns an error with [`Error::is_not_ready`] before the start and before the first values.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());

@@ -42,7 +42,7 @@
 //!
 //! [`JobHandle::terminate`] requests that a job stops. A [`wait`](JobHandle::wait) returns when the
 //! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
-//! [`TrainingJobs::delete_many`] deletes up to 100 jobs per call, or one on Open Telekom Cloud.
+//! [`TrainingJobs::delete_many`] deletes up to 100 jobs per request, or one on Open Telekom Cloud.
 
 // `Job` and `TrainingJobs` are plain handles, to which each module adds the methods of a feature.
 // Modules that repeat requests use `polling`.

@@ -60,8 +60,8 @@ type IndexedResult = (usize, Result<Waited, Error>);
 impl TrainingJobs {
     /// Submits several jobs, a few at a time, and waits for the ends of the jobs.
     ///
-    /// Each job looks up its algorithm and its flavor before it is created. To save these calls for
-    /// clones of one job, call [`look_up`](CreateJob::look_up) before the job is cloned.
+    /// The algorithm and the flavor of each job are looked up before it is created. To save these
+    /// calls for clones of one job, call [`look_up`](CreateJob::look_up) before the job is cloned.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -101,13 +101,13 @@ impl TrainingJobs {
 }
 
 impl SubmitAll {
-    /// Sets the maximum number of unfinished jobs. Default: 10, the maximum for a search by ids.
+    /// Sets the maximum number of unfinished jobs. By default 10, the maximum for a search by ids.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
         self
     }
 
-    /// Sets the time limit of all jobs together. Default: none. Unfinished jobs get
+    /// Sets the time limit of all jobs together. By default, there is no limit. Unfinished jobs get
     /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), unsubmitted jobs a timeout error.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
@@ -123,7 +123,7 @@ impl SubmitAll {
     }
 
     /// Sets the [rate limit](crate::jobs::wait::WaitAll::rate_limit) of the wait, in requests per
-    /// second. Submissions are not limited. Default: 1.
+    /// second. Submissions are not limited. The default is 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self

@@ -1,4 +1,4 @@
-//! `TrainingJobs`: jobs of a project; `JobRef`: a job as an argument; and changes of jobs.
+//! `TrainingJobs`, the jobs of a project; `JobRef`, a job as an argument; and changes of jobs.
 
 use modelarts_api::types;
 use serde_json::json;
@@ -52,7 +52,7 @@ impl TrainingJobs {
     /// Returns a job with its details.
     ///
     /// # Errors
-    /// Returns an error with [`Error::is_not_found`] if the job does not exist.
+    /// Returns an error for an invalid id, or with [`Error::is_not_found`] for a missing job.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
         self.job(id)?.get().await
     }
@@ -112,7 +112,7 @@ impl JobHandle {
     /// Sets the description of the job (up to 256 characters), or removes it if `text` is empty.
     ///
     /// # Errors
-    /// Returns an error for a longer description, without a request, or for a rejection.
+    /// Returns an error without a request for a longer description, or if the service rejects it.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
         self.send_change(json!({"description": text.into()})).await
     }
@@ -121,7 +121,7 @@ impl JobHandle {
     /// of 0 is an error, but only a warning for new jobs (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
-    /// Returns an error for another priority, without a request, or for a rejection.
+    /// Returns an error without a request for another priority, or if the service rejects it.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
         self.send_change(json!({"spec": policy})).await
@@ -146,8 +146,8 @@ impl JobHandle {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs of one workspace, up to 100 with each call. Open Telekom Cloud has no such
-    /// operation (`openapi/SOURCES.md`, S, W), so each job is deleted with a separate call.
+    /// Deletes jobs of one workspace, up to 100 with each request. Open Telekom Cloud lacks the
+    /// operation (`openapi/SOURCES.md`, S, W), so each job is deleted with a separate request.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -161,7 +161,7 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for an invalid id (nothing is sent), or a rejection (later jobs remain).
+    /// Returns an error for an invalid id, or if a request fails. Later jobs are then not deleted.
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,
@@ -170,7 +170,7 @@ impl TrainingJobs {
             let id = self.job(job.id)?;
             let read = job.handle.as_ref().and_then(JobHandle::job);
             let kind = read.as_ref().and_then(|job| job.details().kind.as_ref());
-            // A job that was not read counts as an ordinary job.
+            // The kind of a job that was not read is unknown, and assumed to be `job`.
             let kind = kind.map_or("job", |kind| kind.as_str());
             Ok(json!({"kind": kind, "metadata": {"id": id.id()}}))
         });

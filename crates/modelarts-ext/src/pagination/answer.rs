@@ -1,4 +1,4 @@
-//! Response to the request of a window.
+//! Response to the request of a window, the counts of a pass, and the limit on requests.
 
 use crate::{
     list_position::OffsetUnit,
@@ -11,7 +11,7 @@ pub(super) struct Answer {
     pub(super) window: Window,
     /// Number of the first row after the requested window.
     pub(super) requested_end: u64,
-    /// `true` for the first page of a list that was not read before.
+    /// `true` for the first response of a list that is read from its beginning.
     pub(super) is_first_page: bool,
     /// Keys of the rows, and the hashes of the keys.
     pub(super) keys: Vec<String>,
@@ -56,7 +56,7 @@ impl Answer {
         is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single
     }
 
-    /// Returns `true` if the page has the maximum number of rows that the service returns.
+    /// Returns `true` if the page has as many rows as requested, or is a shortened first page.
     pub(super) fn is_full(&self, unit: OffsetUnit) -> bool {
         !self.is_short() || self.is_first_page && self.is_capped(unit)
     }
@@ -75,7 +75,7 @@ pub(super) struct PassCounts {
     /// Last stated number, and the lowest stated number.
     pub(super) last: Option<u64>,
     pub(super) least: Option<u64>,
-    /// Largest number of rows that the last response permits.
+    /// Maximum number of rows of the list, according to the last response.
     pub(super) most: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ impl PassCounts {
 #[derive(Default)]
 pub(super) struct Budget {
     pub(super) requests: u64,
-    /// Number of rows on the largest page.
+    /// Number of rows on the largest page, or the largest requested limit that a response states.
     pub(super) largest_page: u64,
     /// Number of rows before the end of the farthest window of a search.
     pub(super) farthest: u64,

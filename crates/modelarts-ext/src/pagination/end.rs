@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Reader {
-    /// Returns the number of returned rows, including rows before a resumed position.
+    /// Returns the number of rows that were returned, undecodable, or before a resumed position.
     fn returned(&self, pass: &Pass) -> u64 {
         self.unknown_before + self.history.returned + pass.unreadable
     }
@@ -50,7 +50,7 @@ impl Reader {
         State::Pass(second)
     }
 
-    /// Returns the number of rows read and the number stated, if fewer rows were read.
+    /// Returns the number of rows read and the stated number, or `None` if enough rows were read.
     fn missing(&self, pass: &Pass) -> Option<(u64, u64)> {
         let last = pass.counts.last.map(|last| (pass.read, last));
         // Rows inserted before the rows already read are not required, so the lowest count applies.

@@ -42,33 +42,33 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         Self { options: ReadOptions::new(limit.unwrap_or(DEFAULT_LIMIT)), query, row: PhantomData }
     }
 
-    /// Sets the number of rows per request. Default: the maximum of the service. Lists that the
-    /// service returns in a single response ignore this setting.
+    /// Sets the number of rows per page, without overlapping rows. The default is the documented
+    /// maximum, or 50. Lists that consist of a single response ignore this setting.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// Sets the number of pages that are requested concurrently after the first page. Default: 4.
+    /// Sets the maximum number of requests in flight after the first page. The default is 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: the
-    /// documented unit; where sources disagree, the client detects the unit once, by a request.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. The default is the
+    /// documented unit. If sources disagree, the client detects the unit by a request.
     pub fn offset_is(mut self, unit: Offset) -> Self {
         self.options.unit = Some(unit);
         self
     }
 
-    /// Continues after the page with this position. The position must be of the same list.
+    /// Resumes the list at a position of the same list with the same conditions.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// Allows the list to end before all rows, for callers that read the list periodically.
+    /// Allows an end before all rows were returned, for callers that read the list periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
@@ -94,8 +94,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// Reads the page with this number, counted from 0, with one request, for programs that show
     /// one page at a time. A page beyond the end of the list has no rows.
     ///
-    /// Rows move to other pages when the list changes, so use [`pages`](Self::pages) to read all
-    /// rows.
+    /// Use [`pages`](Self::pages) to read all rows: rows move to other pages when the list changes.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -112,10 +111,11 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error without a request for invalid conditions, a list that consists of several
-    /// searches, such as a [range](crate::jobs::TimeKey::between) of more than 31 days, or a unit
-    /// of offsets that sources disagree on and [`offset_is`](Self::offset_is) does not set. Returns
-    /// an error if the service rejects the request.
+    /// Returns an error if the request fails. Returns an error without a request for an invalid
+    /// condition, setting or number, for a list of several searches, such as a
+    /// [range](crate::jobs::TimeKey::between) of more than 31 days, and for a page after the first
+    /// if the unit of offsets is unknown: disputed by sources, and not set by
+    /// [`offset_is`](Self::offset_is).
     pub async fn page(self, number: u64) -> Result<Page<T>, Error> {
         let pagination = self.check()?;
         match self.query.searches()?.as_deref() {

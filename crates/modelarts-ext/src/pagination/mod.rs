@@ -30,19 +30,19 @@
 //!
 //! After the first page, up to four pages are requested [concurrently](List::in_flight). A dropped
 //! stream sends no further requests. If the order of a list changes, or if the list returns fewer
-//! rows than the service counts, the client reads the list a second time, and returns the rows that
-//! were not returned before. The stream ends with an error if rows may still be missing, or if the
-//! list has taken three requests for each page of its rows and eight more, because the list changes
-//! too much. [`Error::position`](crate::Error::position) then returns the position from which the
-//! list can be resumed.
+//! rows than the service counts, the client reads the list a second time and returns the rows that
+//! were not returned before, unless the list was resumed beyond its first rows or has more than
+//! 100,000 rows. The stream ends with an error if rows may still be missing, or if the list changes
+//! so much that three requests per page and eight more do not suffice. The list can be resumed from
+//! the [position](crate::Error::position) of the error.
 //!
 //! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also
 //! support conditions.
 
-// `source`: requests the rows of one window. `reader`: states of a list, which choose the windows
-// and the rows that are returned; `shift` and `end` are parts of the reader. `pager`: sends the
-// requests. `searches`: joins the pages of several searches. `list`: the public type of all lists.
+// `source` requests the rows of one window. `reader` chooses the windows and the rows that are
+// returned; `shift` and `end` are parts of it. `pager` sends the requests. `searches` joins the
+// pages of several searches. `list` contains the public type of all lists.
 
 mod answer;
 mod end;

@@ -15,7 +15,7 @@ pub(crate) struct ReadOptions {
     pub(crate) in_flight: usize,
     pub(crate) unit: Option<Offset>,
     pub(crate) resume: Option<Position>,
-    /// `true` if the list may end before it has returned all rows that the service counts.
+    /// `true` if the list may end, without an error, before it has returned all rows.
     pub(crate) allow_early_end: bool,
 }
 

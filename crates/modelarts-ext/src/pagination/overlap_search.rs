@@ -6,8 +6,8 @@ pub(super) const MAX_SEARCHES: u32 = 2;
 /// Search for the last rows that were read. The search begins at the expected position and
 /// alternates between both directions, at growing distance.
 #[derive(Clone, Copy, Debug)]
-/// Row that the next window includes.
 pub(super) struct OverlapSearch {
+    /// Row that the next window includes.
     pub(super) row: u64,
     /// First and last row that were searched; `None` if no rows remain in that direction.
     before: Option<u64>,
@@ -17,8 +17,8 @@ pub(super) struct OverlapSearch {
     pub(super) has_equal_rows: bool,
 }
 
-/// Creates a search. `both` is `false` if all earlier rows are known: going backwards suffices.
 impl OverlapSearch {
+    /// Creates a search in both directions, or only backwards if all earlier rows are known.
     pub(super) fn new(row: u64, both: bool) -> Self {
         Self {
             row,
@@ -29,8 +29,8 @@ impl OverlapSearch {
         }
     }
 
-    /// Returns the next step, `step` rows farther, after a window from row `start` on without a
-    /// known row. `more`: rows follow that window. `None` when the whole list has been searched.
+    /// Returns the next step, `step` rows farther, after a window from `start` on without a known
+    /// row. `more`: rows follow that window. Returns `None` if the whole list was searched.
     pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         self.before = self.before.filter(|_| start > 0);

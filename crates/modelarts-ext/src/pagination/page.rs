@@ -15,12 +15,12 @@ pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 pub struct Page<T> {
     /// Rows of the page, excluding rows that an earlier page returned.
     pub items: Vec<T>,
-    /// Total number of rows of the list, as stated by the service. The total may include rows that
-    /// the filter excludes. `None` for a list that consists of several searches, such as a [long
+    /// Total number of rows of the list, which may include rows that the conditions exclude. `None`
+    /// if the service does not state it, or for a list of several searches, such as a [long
     /// range](crate::jobs::TimeKey::between) of times, because each search has its own total.
     pub total: Option<u64>,
-    /// Number of rows of the list that meet the conditions; `None` if the number is not certain,
-    /// such as for a service that states the number of rows on the page instead.
+    /// Number of rows that meet the conditions. `None` if the number is unknown or ambiguous, or if
+    /// the list consists of several searches.
     pub matching: Option<u64>,
     /// Number of rows that could not be decoded and are missing from `items`. Pages overlap and
     /// such rows cannot be recognised, so the same row may be counted on two pages.

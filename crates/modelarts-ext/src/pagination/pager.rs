@@ -41,7 +41,6 @@ pub(super) fn pages<S: Source + ?Sized>(
     pages.boxed()
 }
 
-/// Sender of the requests of a list.
 struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
     reader: Reader,
@@ -50,7 +49,7 @@ struct Pager<S: Source + ?Sized> {
 }
 
 impl<S: Source + ?Sized> Pager<S> {
-    /// Returns the next page that contains new rows. The first page is always returned.
+    /// Returns the first page, or the next page with new or undecodable rows; `None` at the end.
     async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         loop {
             while let Some(window) = self.reader.next_window(self.pending.len())? {

@@ -23,11 +23,11 @@ use crate::{
 /// the removal of the last rows. Rows without an id are distinguished by their neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
-/// Number of requests in flight at the beginning of a pass.
+/// Initial value of [`Pass::ahead`] in the first pass.
 const FIRST_AHEAD: usize = 4;
-/// Maximum number of times that the unit of offsets is detected from a list that changes.
+/// Maximum number of repeated attempts to detect the unit of offsets while the list changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
-/// Minimum number of rows on the pages from which the unit of offsets is detected.
+/// Minimum `limit` to detect the unit of offsets, and minimum number of rows to be certain.
 const MIN_ROWS_OF_UNIT: u32 = 4;
 
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
@@ -56,10 +56,10 @@ pub(super) enum State {
     /// The unit of offsets is not known. The window at offset 1 shows the unit: it has all rows of
     /// the first page but one if offsets count rows, and none of these rows if offsets count pages.
     Unit(Pass),
-    /// Windows are requested one after another, each with some rows of the previous window.
+    /// Consecutive windows are requested, each with some rows of the previous window.
     Pass(Pass),
     /// A window contained no known row, because the list has shifted. Windows around it are
-    /// requested until a window contains a known row.
+    /// requested until one of them contains a known row, or the whole list was searched.
     Search(Pass, OverlapSearch),
     /// The list has ended, with an error if rows may be missing.
     Done(Option<Error>),
@@ -76,9 +76,9 @@ pub(super) struct Pass {
     pub(super) previous: Option<PreviousWindow>,
     pub(super) counts: PassCounts,
     pub(super) doubt: Doubt,
-    /// Number of rows that could not be decoded. A row on two pages counts twice.
+    /// Number of rows that could not be decoded. A row on two pages may count twice.
     pub(super) unreadable: u64,
-    /// Number of consecutive searches, and of consecutive short pages, without a new row.
+    /// Number of consecutive searches and pages at the presumed end of the list without a new row.
     pub(super) idle: u32,
     /// Number of rows on the last page, if the page was shorter than requested.
     short: Option<u32>,
@@ -100,7 +100,7 @@ impl Pass {
 
 /// Result of a response.
 pub(super) struct Step {
-    /// For each row, `true` if the row is returned, and the position after the page.
+    /// For each row of a used page, `true` if the row is returned; and the position after the page.
     pub(super) rows: Option<(Vec<bool>, Position)>,
     /// Number of rows that match the conditions, if the service states the number.
     pub(super) matching: Option<u64>,
@@ -159,8 +159,8 @@ impl Reader {
         matches!(self.state, State::FirstPage(_))
     }
 
-    /// Returns the next window to request; `None` if the responses to the `in_flight` windows are
-    /// needed first, or if the list has ended.
+    /// Returns the next window to request. Returns `None` if the responses to the requests in
+    /// flight are needed first, or if the list has ended.
     pub(super) fn next_window(&mut self, in_flight: usize) -> Result<Option<Window>, Error> {
         let is_alone = in_flight == 0;
         let window = match mem::replace(&mut self.state, State::Done(None)) {
@@ -296,7 +296,7 @@ impl Reader {
         })
     }
 
-    /// Accepts a page whose first `split` rows are known, and chooses where to continue.
+    /// Accepts a page with the result `split` of [`RowHistory::split`], and chooses the next state.
     fn accept(&mut self, mut pass: Pass, is_found: bool, answer: Answer, split: usize) -> Step {
         let (rows, end, unit) = (answer.rows(), answer.end(), self.plan.unit);
         let (is_full, is_capped) = (answer.is_full(unit), answer.is_capped(unit));

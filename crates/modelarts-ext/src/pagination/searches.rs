@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Returns the pages of several searches as one list, or an error for a position in no search.
+/// Returns the pages of several searches as one list, or an error if none has the position.
 pub(super) fn pages<T: Send + 'static>(
     mut searches: Vec<Search<T>>,
     pagination: Pagination,
@@ -30,7 +30,7 @@ pub(super) fn pages<T: Send + 'static>(
 ) -> Result<PageStream<Page<T>>, Error> {
     let is_alone = searches.len() == 1;
     let mut resume = options.resume.take();
-    // Number of rows that were read in all searches.
+    // Number of rows that were read so far, in all searches.
     let rows = Arc::new(AtomicU64::new(0));
     if let Some(position) = &mut resume {
         let search = position.search.take();

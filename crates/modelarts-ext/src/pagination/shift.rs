@@ -53,8 +53,8 @@ impl Reader {
         if let Some(search) = search.next(start, step, has_more) {
             return Ok(self.again(State::Search(pass, search)));
         }
-        // All rows that were read may have been removed. If this is certain, every remaining row is
-        // unread.
+        // All rows that were read may have been removed. The list is then read from its beginning
+        // if the history shows which of its rows were read.
         if !self.history.restart(has_equal_rows) {
             return Err(self.error(&pass, CHANGED_TOO_MUCH));
         }

@@ -43,7 +43,7 @@ impl Counts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCounts {
     /// Number of rows that must be read for the list to be complete. `None` if the response states
-    /// no number, or one below the rows already read.
+    /// no number, an ambiguous number, or one below the number of rows already read.
     pub(crate) required: Option<u64>,
     /// Maximum number of rows that the list may contain.
     pub(crate) most: Option<u64>,
@@ -51,7 +51,7 @@ pub(crate) struct RowCounts {
 
 impl RowCounts {
     /// Returns the counts of a page with `rows` rows, the last of which is row `end` of the list.
-    /// `is_whole` is `true` for a first page with fewer rows than requested.
+    /// If `is_whole`, a `count` equal to `rows` is the number of rows of the list, not of the page.
     pub(crate) fn new(
         counts: &Counts,
         rows: u64,
@@ -90,13 +90,13 @@ pub struct ListInfo {
     pub(crate) detected_offset: Option<DetectedOffset>,
 }
 
-/// Search that a list consists of, alone or together with other searches.
+/// One of the searches that a list consists of.
 pub struct Search<T> {
     /// Name of the search in positions. The name must be the same when the list is resumed.
     pub(crate) name: String,
     pub(crate) source: Arc<dyn Source<Item = T>>,
-    /// Returns `true` if the row belongs to this search. Rows at the border of two searches are in
-    /// the responses to both, and belong to one of the searches.
+    /// Returns `true` if the row belongs to this search. A row at the border of two searches is in
+    /// the responses to both, and belongs to only one of them.
     pub(crate) includes: Box<dyn Fn(&T) -> bool + Send + Sync>,
 }
 
@@ -116,7 +116,7 @@ pub trait Source: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the searches of the list, in the order of the list; `None` for a single search.
+    /// Returns the searches of the list, in order, or `None` if the list needs no division.
     ///
     /// # Errors
     /// Returns an error if the conditions would need too many searches.
@@ -127,11 +127,11 @@ pub trait Source: Send + Sync + 'static {
     /// Requests `limit` rows at `offset`, in the unit that the service uses.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Self::Item>, Error>>;
 
-    /// Returns the key that identifies a row in comparisons.
+    /// Returns the key by which rows are compared.
     fn key(&self, item: &Self::Item) -> String;
 }
 
-/// Returns the pagination of an operation, as stated in the description.
+/// Returns the pagination of an operation from the OpenAPI description, or an error for no list.
 pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
     let mut operations = modelarts_api::OPERATIONS.iter();
     operations

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::jobs::create::json_edit::{self, object, text};
 
-/// Input channel of a job: external data that is copied to a directory of the container.
+/// Input channel of a job: external data that is copied into a directory of the container.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct Input(pub(super) Value);
@@ -47,7 +47,7 @@ impl Input {
         ]))
     }
 
-    /// Limits the input to a percentage of the data set, from 1 to 100. Fine-tuning only.
+    /// Limits the input of a fine-tuning job to a percentage of the data set, from 1 to 100.
     pub fn proportion(self, percent: u8) -> Self {
         self.set(input::remote::dataset::DATASET_PROPORTION, percent)
     }
@@ -57,7 +57,7 @@ impl Input {
         self.set(input::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory of the container for the input. Default: chosen by the service.
+    /// Sets the directory of the container for the input. By default, the service chooses it.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(input::LOCAL_DIR, path.into())
     }
@@ -95,7 +95,7 @@ impl Output {
         self.set(output::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory of the container for the output. Default: chosen by the service.
+    /// Sets the directory of the container for the output. By default, the service chooses it.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(output::LOCAL_DIR, path.into())
     }
@@ -125,7 +125,7 @@ impl Output {
 pub struct Volume(pub(super) Value);
 
 impl Volume {
-    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`. Dedicated pools only, at most 8.
+    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`, in a dedicated pool (at most 8).
     pub fn nfs(server_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         Self(object([
             (volume::nfs::NFS_SERVER_PATH, text(server_path)),
@@ -221,7 +221,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, parameter)
     }
 
-    /// Sets the names of hyper-parameters that the search does not vary.
+    /// Sets the hyper-parameters that the search skips, in a format that no document describes.
     pub fn skip(mut self, names: impl Into<String>) -> Self {
         json_edit::set(&mut self.0, auto_search::SKIP_SEARCH_PARAMS, names.into());
         self

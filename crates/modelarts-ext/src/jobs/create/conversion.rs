@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Conversion into a request body: numbers become strings where required, and nulls are removed.
+/// Conversion into a request body: scalars become strings where required, and nulls are removed.
 #[derive(Default)]
 pub(super) struct Conversion {
     /// `true` if the document is a response. Empty values and values of the service are omitted.
@@ -128,7 +128,7 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
     };
-    // The violation omits the value, because an unknown field may be a misspelt secret.
+    // The violation omits the value, which may be a secret under a misspelt name.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
 }
@@ -151,7 +151,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
     if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
         remove(&mut body, SCHEDULE_POLICY);
     }
-    // For jobs without a search, the service returns an empty search configuration.
+    // For jobs without fine-tuning, the service returns a tuning configuration without settings.
     let settings = [
         ftjob_config::FT_JOB_UUID,
         ftjob_config::FT_TRAIN_TYPE,

@@ -1,4 +1,4 @@
-//! Setting of a field by its path, such as `algorithm.parameters[0].name`, and a value as text.
+//! Sets a field by its path, such as `algorithm.parameters[0].name`, to a value given as text.
 
 use modelarts_api::Shape;
 use serde_json::{Map, Value};

@@ -42,9 +42,9 @@ impl CreateJob {
         name(name: text) = metadata::NAME;
         /// Sets the description of the job, up to 256 characters.
         description(text: text) = metadata::DESCRIPTION;
-        /// Sets the id of the workspace. Default: `0`.
+        /// Sets the id of the workspace. The default is `0`.
         workspace(id: text) = metadata::WORKSPACE_ID;
-        /// Sets the kind of the job. Default: a plain training job.
+        /// Sets the kind of the job. The default is `job`, a plain training job.
         kind(kind: JobKind) = KIND;
 
         // Code and image.
@@ -62,7 +62,7 @@ impl CreateJob {
         /// Sets the script in the code directory, such as `obs://bucket/bert/train.py`.
         boot_file(path: text) = algorithm::BOOT_FILE;
         /// Sets the directory in the container, below `/home`, into which the last directory of
-        /// `code_dir` is downloaded. Default: `/home/ma-user/modelarts/user-job-dir`.
+        /// `code_dir` is downloaded. The default is `/home/ma-user/modelarts/user-job-dir`.
         local_code_dir(path: text) = algorithm::LOCAL_CODE_DIR;
         /// Sets the working directory of the command.
         working_dir(path: text) = algorithm::WORKING_DIR;
@@ -70,15 +70,15 @@ impl CreateJob {
         // Resources and logs.
         /// Sets the id of the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
         flavor(id: text) = resource::FLAVOR_ID;
-        /// Sets the id of the dedicated pool. Default: the public pool.
+        /// Sets the id of the dedicated pool. The default is the public pool.
         pool(id: text) = resource::POOL_ID;
         /// Sets the id of the federation of pools (Huawei Cloud).
         pool_group(id: text) = resource::POOL_GROUP_ID;
-        /// Sets the number of nodes. Default: 1.
+        /// Sets the number of nodes. The default is 1.
         nodes(count: u32) = resource::NODE_COUNT;
         /// Sets a custom size of the main container (Huawei Cloud).
         container_size(size: ContainerFlavorRequest) = resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR;
-        /// Sets the priority in a dedicated pool: 1, 2, or 3, which needs a permission. Default: 1.
+        /// Sets the priority in a dedicated pool: 1 (default), 2, or 3, which needs a permission.
         priority(priority: u8) = schedule_policy::PRIORITY;
         /// Allows or forbids other jobs to preempt the nodes of this job.
         preemptible(preemptible: bool) = schedule_policy::PREEMPTIBLE;
@@ -86,7 +86,7 @@ impl CreateJob {
         required_affinity(affinity: RequiredAffinityRequest) = schedule_policy::REQUIRED_AFFINITY;
         /// Sets the preferred affinity of the nodes (Huawei Cloud).
         preferred_affinity(wish: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
-        /// Sets the OBS directory for the logs. Default: the service keeps logs for 30 days.
+        /// Sets the OBS directory for the logs. Without it, the service keeps the logs for 30 days.
         log_path(obs_path: text) = log_export_path::OBS_URL;
         /// Sets the directory on the host to which the logs are written.
         log_host_path(path: text) = log_export_path::HOST_PATH;
@@ -100,7 +100,7 @@ impl CreateJob {
         // Assets.
         /// Registers the model of the job as an asset (Huawei Cloud).
         asset_model(model: AssetModelRequest) = spec::ASSET_MODEL;
-        /// Sets the id of the model asset to tune (Huawei Cloud). Fine-tuning only.
+        /// Sets the id of the model asset that a fine-tuning job tunes (Huawei Cloud).
         asset(id: text) = spec::ASSET_ID;
     }
 }

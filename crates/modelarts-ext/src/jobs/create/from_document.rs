@@ -38,8 +38,8 @@ impl TrainingJobs {
         self.from_value(&json(text)?)
     }
 
-    /// Returns the builder of a job from YAML, in the form of a request body. In string fields,
-    /// `007`, `1.50` and `yes` are taken literally. Anchors, aliases and merges are resolved.
+    /// Returns the builder of a job from YAML, as by [`from_json`](Self::from_json). In string
+    /// fields, `007`, `1.50` and `yes` are literal. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
     /// Returns the errors of [`from_json`](Self::from_json).
@@ -49,7 +49,7 @@ impl TrainingJobs {
         self.from_value(&yaml(Shape::Object(BODY), text)?)
     }
 
-    /// Returns the builder of a job that is described by a JSON value.
+    /// Returns the builder of a job from a JSON value, as in [`from_json`](Self::from_json).
     ///
     /// # Errors
     /// Returns the errors of [`from_json`](Self::from_json).
@@ -120,7 +120,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     Ok((body, conversion.warnings))
 }
 
-/// Parses JSON without duplicate keys. The YAML parser permits trailing commas, and limits nesting.
+/// Parses JSON without duplicate keys. A YAML parser would permit trailing commas.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);

@@ -41,7 +41,7 @@ impl CodeDir {
     /// Reads the paths and sizes of the files in a directory. Symbolic links are followed.
     ///
     /// # Errors
-    /// Returns an error if a file or directory does not exist or cannot be read.
+    /// Returns an error if `path` is not a directory, or if a file or directory cannot be read.
     pub fn scan(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |error: walkdir::Error| {
@@ -167,7 +167,7 @@ impl CodeDir {
         }
     }
 
-    /// Returns a file of the same name in any directory, or else the file with the closest path.
+    /// Returns the path of a file with the same name, ignoring case, or else the most similar path.
     fn near_file(&self, boot_file: &str) -> Option<&str> {
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
@@ -181,7 +181,7 @@ impl CodeDir {
 /// of a flavor, to which the service downloads inputs.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read.
+/// Returns an error if `path` does not exist or a file cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
     let sizes = WalkDir::new(path).follow_links(true).into_iter();
     let sizes = sizes.map(|entry| {

@@ -57,7 +57,7 @@
 // `CreateJob` holds the JSON of the request, which `json_edit` changes. `fields`, `setters` and
 // `field_path` set fields, with values of `channels`. `from_document` reads a job from JSON, YAML
 // or details, and `conversion` converts it into a request. `submission` looks up, validates and
-// creates the job exactly once. `creating_page_tests` writes the tables of CREATING.md.
+// creates the job. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod conversion;
@@ -104,7 +104,7 @@ use crate::{
     },
 };
 
-/// Builder of a job. No request is sent before [`submit`](Self::submit).
+/// Builder of a job. Only [`look_up`](Self::look_up) and [`submit`](Self::submit) send requests.
 ///
 /// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request body.
 /// [`guide::creating`](crate::guide::creating) lists all parameters.
@@ -176,7 +176,7 @@ impl CreateJob {
         self
     }
 
-    /// Sets the cloud whose rules apply. Default: the cloud of the client.
+    /// Sets the cloud whose rules apply. The default is the cloud of the client.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
@@ -206,7 +206,7 @@ impl CreateJob {
     /// `algorithm.environments`, the rest of the path is the key.
     ///
     /// # Errors
-    /// Returns an error for an unknown field, with the most similar name, or a wrong type.
+    /// Returns an error for a wrong type or index, or an unknown field, with the most similar name.
     pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
         field_path::set_field(&mut self.body, path, value)?;
         Ok(self)
@@ -246,7 +246,7 @@ impl CreateJob {
         self
     }
 
-    /// Returns the errors of the specs that the last [look-up](Self::look_up) could not read.
+    /// Returns the errors of the calls of the last [look-up](Self::look_up).
     #[must_use]
     pub fn unread(&self) -> &[Error] {
         &self.unread
@@ -296,7 +296,7 @@ impl CreateJob {
     /// Checks a local code directory before its upload: its limits, and the boot file of the job.
     ///
     /// # Errors
-    /// Returns an error if a file or directory does not exist or cannot be read.
+    /// Returns the errors of [`CodeDir::scan`].
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
         let obs_path = |path| ObsPath::parse(json_edit::text_at(&body, path));

@@ -166,7 +166,7 @@ impl CreateJob {
         self.push(INPUTS, input.0)
     }
 
-    /// Removes an input by its name. For jobs that were copied or read from a document.
+    /// Removes an input by its name, such as one of a copied job.
     pub fn without_input(self, name: &str) -> Self {
         self.without_item(INPUTS, name)
     }
@@ -181,7 +181,7 @@ impl CreateJob {
         self.push(OUTPUTS, output.0)
     }
 
-    /// Removes an output by its name. For jobs that were copied or read from a document.
+    /// Removes an output by its name, such as one of a copied job.
     pub fn without_output(self, name: &str) -> Self {
         self.without_item(OUTPUTS, name)
     }
@@ -206,13 +206,13 @@ impl CreateJob {
         self.push(spec::VOLUMES, volume.0)
     }
 
-    /// Removes all mounts. For jobs that were copied or read from a document.
+    /// Removes all volumes, such as those of a copied job.
     pub fn without_volumes(self) -> Self {
         self.without_field(spec::VOLUMES)
     }
 
     /// Sets the number of automatic restarts after a failure: 1 to 3, or up to 128 on Huawei Cloud.
-    /// The number cannot be changed later. Default: no restarts.
+    /// The number cannot be changed later. By default, a job is not restarted.
     pub fn auto_restart(self, times: u32) -> Self {
         self.annotation(RETRIES, times.to_string())
     }
@@ -227,7 +227,7 @@ impl CreateJob {
         self.annotation(HANG_RETRY, "true")
     }
 
-    /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
+    /// Stops the job after this time, 1 to 72 whole hours. By default, there is no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
         let limit =
             object([(auto_stop::TIME_UNIT, text("HOURS")), (auto_stop::DURATION, hours(after))]);

@@ -127,7 +127,7 @@ impl Facts {
         self.runs.len().saturating_sub(1)
     }
 
-    /// Returns the failed task according to the details, the last run, the events, or the log.
+    /// Returns the failed task, from the details, or else the last run, the events, or the logs.
     pub(super) fn failed_task(&self) -> Failed {
         let mut failed = self.failed.clone().unwrap_or_default();
         if failed.exit_code.is_some_and(|code| code != 0) {
@@ -206,7 +206,7 @@ impl Facts {
         evidence.extend(self.run_evidence());
         let mut errors: Vec<_> = self
             .events_of_last_run()
-            // The event that reports the failure of the job adds nothing to the phase.
+            // The event that reports the failure of the job adds no information to the phase.
             .filter(|event| {
                 *event.level() == EventLevel::Error && event.kind() != EventKind::Failed
             })

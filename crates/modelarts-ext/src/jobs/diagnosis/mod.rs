@@ -1,8 +1,8 @@
 //! Diagnosis of a job: the cause of its failure, its stop or its wait, with evidence and advice.
 //!
-//! [`JobHandle::explain`] reads the details of a job, and as its phase requires, events, the end of
-//! a log, the memory usage and the queue. Rules determine the cause. If no rule applies, the cause
-//! is [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
+//! [`JobHandle::explain`] reads the details of a job and, depending on its phase, the events, the
+//! ends of logs, the memory usage and the queue. Rules determine the cause. If no rule applies, the
+//! cause is [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -68,10 +68,10 @@ use crate::{
 impl JobHandle {
     /// Determines why the job failed, was stopped, or waits; see the [module](self).
     ///
-    /// Makes one call, and for a failed job up to seven more (events, up to four logs of at most 5
-    /// MB, memory usage), within
+    /// Makes one call for the details, and more as the phase requires: for a failed job, for
+    /// events, up to four logs of at most 5 MB, and memory usage, within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
-    /// [`Fact::Unavailable`] names what cannot be read. A later diagnosis may have more evidence.
+    /// [`Fact::Unavailable`] names missing information. A later diagnosis may have more evidence.
     ///
     /// # Errors
     /// Returns the error of the call for the details.

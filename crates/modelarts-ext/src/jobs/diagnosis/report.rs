@@ -71,7 +71,7 @@ pub struct Evidence {
     pub time: Option<Timestamp>,
     /// Task of the fact, such as `worker-0`, if the fact concerns a task.
     pub task: Option<String>,
-    /// Fact itself. As JSON, the fields of the fact are fields of the evidence.
+    /// Kind and values of the fact. As JSON, they are fields of the evidence.
     #[serde(flatten)]
     pub fact: Fact,
 }
@@ -102,7 +102,7 @@ pub enum Fact {
     },
     /// Line of the log of the task, without control characters, truncated to 300 characters.
     Log {
-        /// Number of the line, starting at 1; `None` if only the end of the log was read.
+        /// Number of the line, counted from 1. `None` if only the end of the log was read.
         line: Option<u64>,
         /// Text of the line.
         text: String,

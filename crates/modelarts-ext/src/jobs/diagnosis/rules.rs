@@ -87,7 +87,7 @@ fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
     for (cause, is_searched) in STATED {
         if let Some(event) = facts.last_end(is_searched) {
             let mut finding = Finding::of_event(cause, event);
-            // The text of a failed download can state that the access was denied.
+            // The text of a failed download can state a more specific cause.
             let by_text = signatures_of_event(event);
             finding.cause = by_text.unwrap_or(cause);
             let details = facts.evidence(failed).into_iter();
@@ -122,7 +122,7 @@ fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
 
 type KindTest = fn(&EventKind) -> bool;
 
-/// Causes that events state, most specific first: a failed creation repeats a failed download.
+/// Causes that events state, most specific first: a `CreateFailed` event repeats earlier events.
 const STATED: [(Cause, KindTest); 11] = [
     (Cause::OutOfMemory, is_out_of_memory),
     (Cause::Evicted, is_eviction),
@@ -222,7 +222,7 @@ fn by_log((log, found): &(&TaskLog, Match)) -> Finding {
     finding
 }
 
-/// Returns a failed installation of packages as likely cause. An import usually fails then.
+/// Returns a failed installation of packages as the likely cause, as an import then usually fails.
 fn by_packages(facts: &Facts) -> Option<Finding> {
     let event = facts.newest_event(|kind| matches!(kind, EventKind::DependenciesFailed { .. }))?;
     let mut finding = Finding::of_event(Cause::DependencyInstallFailed, event);

@@ -147,7 +147,7 @@ fn hours(limit: Duration) -> String {
 
 impl Job {
     /// Returns the reason for the state of the job in a few words, such as `worker-0 exit code 137:
-    /// likely out of memory`, without a call. `None` if the phase needs no explanation.
+    /// likely out of memory`, without a call. Returns `None` if the phase needs no explanation.
     ///
     /// Uses only the details. [`explain`](crate::JobHandle::explain) also reads events and logs.
     ///

@@ -37,7 +37,7 @@ impl Deduplicator {
         self.last_complete = self.poll_start;
     }
 
-    /// Begins a poll. Its range begins `lateness` before the newest event, or before the last poll.
+    /// Begins a poll. Its range begins `lateness` before the newest event or last complete poll.
     pub(super) fn begin_poll(&mut self, now: Timestamp, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);

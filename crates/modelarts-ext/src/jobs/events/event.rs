@@ -42,19 +42,19 @@ impl Event {
         }
     }
 
-    /// Returns the time of the event, to the second; `None` if the service returns an invalid time.
+    /// Returns the time of the event, to the second, or `None` if the service states no valid time.
     #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         self.time
     }
 
-    /// Returns the time of the event as the service returns it (RFC 3339).
+    /// Returns the time of the event as the service returns it (RFC 3339), or an empty string.
     #[must_use]
     pub fn time_text(&self) -> &str {
         &self.time_text
     }
 
-    /// Returns the severity of the event.
+    /// Returns the severity of the event, or `Info` if the service states none.
     #[must_use]
     pub fn level(&self) -> &EventLevel {
         &self.level

@@ -23,13 +23,13 @@ impl Events {
     /// The stream ends with the first poll after the end of the job that reads all events. If these
     /// events lack the event of the end, the stream continues until that event appears, or until no
     /// new event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
-    /// [`level`](Self::level), or in a language other than English, each poll after the end makes
-    /// one more call, to search for that event. The billing event is not waited for.
+    /// [`level`](Self::level), or in a language other than English, each of these polls makes one
+    /// more call, to search for that event. The stream does not wait for the billing event.
     ///
     /// Each poll requests a time window that begins [`lateness`](Self::lateness) before the newest
-    /// event. The polls after the end of the job request all events. Known events are removed by
-    /// counting them. Late events are returned when they appear. [`resume`](Self::resume) and
-    /// [`newest_first`](Self::newest_first) have no effect.
+    /// event, and omits the events that were already returned. The polls after the end of the job
+    /// request all events. Late events are returned by the first poll that finds them.
+    /// [`resume`](Self::resume) and [`newest_first`](Self::newest_first) have no effect.
     ///
     /// The stream continues after a restart of the job. Transient errors do not end the stream,
     /// unless the requests for events or for the details of the job fail for 15 minutes, or a last
@@ -71,7 +71,7 @@ impl EventFollower {
         }
     }
 
-    /// Returns the new events of the next page; `None` at the end of the poll.
+    /// Returns the new events of the next page, or `None` at the end of the poll.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = match self.rest.take() {
             Some(rest) => rest,
@@ -183,7 +183,7 @@ impl FinalEvents {
         }
     }
 
-    /// Returns `true` unless an event after the last restart shows the end with this final phase.
+    /// Returns `true` unless an event since the last restart shows the end with this final phase.
     pub(super) fn lack(&self, phase: Phase) -> bool {
         let shows_end = |kind: &EventKind| match phase {
             Phase::Completed => *kind == EventKind::Completed,

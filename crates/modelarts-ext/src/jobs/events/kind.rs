@@ -204,7 +204,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Returns the task of the event, such as `worker-0`; `None` if the event concerns no task.
+    /// Returns the task of the event, such as `worker-0`, or `None` if the event concerns no task.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
         match self {

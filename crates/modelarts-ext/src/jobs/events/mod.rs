@@ -18,9 +18,9 @@
 //! # Ok(()) }) }
 //! ```
 //!
-//! Events more than two minutes late ([`Events::lateness`]) are returned after the end of the job.
-//!
-//! A stream that ends without an error has returned all events of the last poll.
+//! Events that appear more than two minutes late ([`Events::lateness`]) are returned after the end
+//! of the job. A stream that ends without an error has returned all events that the service had at
+//! the last poll, unless the job was deleted.
 
 // `follow` polls time windows, `dedup` removes the events of earlier windows, and `parse`
 // determines the `kind` of an event from its message.
@@ -130,21 +130,21 @@ impl Events {
         self
     }
 
-    /// Sets the pause of [`follow`](Self::follow) between two polls. Default: 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. The default is 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.query.interval = interval;
         self
     }
 
-    /// Sets the maximum delay with which an event may appear after its own time. While the job
-    /// runs, [`follow`](Self::follow) only finds events within this delay. Default: 2 minutes.
+    /// Sets the maximum delay of events after their times. While the job runs,
+    /// [`follow`](Self::follow) only finds events within this delay. The default is 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.query.lateness = lateness;
         self
     }
 
     /// Sets the quiet time: the maximum time without new events for which [`follow`](Self::follow)
-    /// waits for the event of the end, after the end of the job. Default: 30 seconds.
+    /// waits for the event of the end, after the end of the job. The default is 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self

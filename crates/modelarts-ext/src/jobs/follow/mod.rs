@@ -108,21 +108,21 @@ impl JobHandle {
 }
 
 impl Updates {
-    /// Sets the pause between two polls. Default: 5 seconds.
+    /// Sets the pause between two polls. The default is 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
     /// Sets the maximum delay of events, like
-    /// [`Events::lateness`](crate::jobs::events::Events::lateness). Default: 2 minutes.
+    /// [`Events::lateness`](crate::jobs::events::Events::lateness). The default is 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
     /// Sets the quiet time: the maximum time without new items for which the stream waits for
-    /// missing items, after the end of the job. Default: 30 seconds.
+    /// missing items, after the end of the job. The default is 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
@@ -134,7 +134,7 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can be read again. Default: log only.
+    /// Adds items to the stream when the job cannot be read, and when it can be read again.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
         self
@@ -150,8 +150,8 @@ impl Updates {
     /// Returns a stream of the existing and all new items, until the job has ended.
     ///
     /// The stream ends with the first poll after the end of the job that reads all events and logs.
-    /// A missing event of the end, or a missing log, extends the stream by up to the
-    /// [`quiet`](Self::quiet) time. A restart continues it. The billing event is not waited for.
+    /// A missing event of the end or a missing log extends it by up to the [`quiet`](Self::quiet)
+    /// time. It does not await the billing event, and continues if the job restarts.
     ///
     /// Transient errors do not end the stream, unless requests for the details, the events or a log
     /// fail for 15 minutes. Throttling only slows the stream.
@@ -274,7 +274,7 @@ impl JobFollower {
         for task in end_watch.job.as_ref().map_or(&[][..], Job::tasks) {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
-                // Tasks that appear later have only new lines.
+                // All lines of a task that appears later are new.
                 logs.tail = self.settings.tail.filter(|_| self.phase.is_none());
                 self.logs.push(LogFollower::new(logs));
             }

@@ -39,7 +39,7 @@ use crate::{
 #[serde(tag = "update", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum JobUpdate {
-    /// The phase changed. Contains the job as read at that time.
+    /// The phase changed, or was read for the first time. Contains the job as read at that time.
     Phase(#[serde(serialize_with = "summary")] Box<Job>),
     /// An event appeared.
     Event(Event),
@@ -53,8 +53,8 @@ pub enum JobUpdate {
     },
     /// The job was deleted.
     Vanished,
-    /// The details of the job cannot be read at the moment. The stream continues. Only with
-    /// [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions).
+    /// The details of the job cannot be read at the moment. The stream continues. Returned only
+    /// with [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions).
     Interrupted {
         /// Error that the stream tolerates. As JSON, the message of the error.
         #[serde(serialize_with = "text")]
@@ -112,7 +112,7 @@ fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     ends.get(end).map_or(by_time, |end| by_time.min(*end))
 }
 
-/// Returns the indexes of the events that end a task; `None` stands for all tasks.
+/// Returns the indexes of the events that end a task, with the task, or `None` for all tasks.
 fn task_ends(events: &[Event]) -> Vec<(usize, Option<String>)> {
     let ended = |(at, event): (usize, &Event)| match event.kind() {
         EventKind::TaskFinished { task, .. } | EventKind::OutputUploading { task, .. } => {

@@ -1,8 +1,8 @@
 //! Reader of a whole log, by the link to it in OBS.
 //!
-//! The service returns a pre-signed link, which is valid for some minutes. Requests to OBS have no
-//! credentials and no signature of the client. A link is a secret, so messages contain only the
-//! host of the link.
+//! The service returns a pre-signed URL, which is valid for some minutes. Requests to OBS have no
+//! credentials and no signature of the client. The URL is a secret, so messages contain only its
+//! host.
 
 use std::{pin::pin, time::SystemTime};
 
@@ -34,7 +34,7 @@ const ERROR_BODY_CAP: usize = 16 << 10;
 /// Headers with the request id: that of OBS, and that of the S3 protocol.
 const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
 
-/// Reader of one log. After a lost connection, the reader continues with a new link.
+/// Reader of one log. After a failed attempt, the reader continues with a new link.
 #[derive(Debug)]
 pub(super) struct LinkReader {
     logs: Logs,
@@ -78,8 +78,8 @@ impl LinkReader {
         self.offset
     }
 
-    /// Returns the next bytes; `None` at the end. After an error, the next call continues. Errors
-    /// of OBS have no [`Error::operation`], in contrast to errors of the request for the link.
+    /// Returns the next bytes, or `None` at the end. The next call after an error continues. Errors
+    /// of OBS have no [`Error::operation`], unlike errors of the request for the link.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             if self.has_ended || self.end.is_some_and(|end| self.offset >= end) {
@@ -100,7 +100,7 @@ impl LinkReader {
         }
     }
 
-    /// Reads the next bytes in one attempt; returns `None` at the end of the log.
+    /// Reads the next bytes in one attempt. Returns `None` at the end of the log.
     async fn read(&mut self) -> Result<Option<Bytes>, AttemptError> {
         let mut download = match self.download.take() {
             Some(download) => download,
@@ -138,7 +138,7 @@ impl LinkReader {
         }
     }
 
-    /// Requests a link and the log from the position on; `None` if the log ends at the position.
+    /// Requests a link, and the log from the position on. Returns `None` if the log ends there.
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(without_retry)?;

@@ -31,7 +31,7 @@
 //! the link to it in OBS.
 //!
 //! The operation `ShowTrainingJobLogsFromAom`, which only Huawei Cloud documents, returns lines by
-//! their numbers. These methods do not use it; call it with [`Client::call`](crate::Client::call).
+//! their numbers. [`Logs`] does not use it; call it with [`Client::call`](crate::Client::call).
 
 // `preview` reads the newest part of a log, and `tail` its last lines; `link` reads a log from OBS,
 // from any position on. `follow` polls the preview, and fills its gaps by the link. `whole` reads a
@@ -92,14 +92,14 @@ impl Logs {
         self
     }
 
-    /// Sets the pause of [`follow`](Self::follow) between two polls. Default: 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. The default is 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
     /// Sets the quiet time: the maximum time for which [`follow`](Self::follow) waits for a log
-    /// that does not exist, after the end of the job. Default: 30 seconds.
+    /// that does not exist, after the end of the job. The default is 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

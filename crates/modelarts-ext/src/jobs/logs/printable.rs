@@ -6,7 +6,7 @@ pub(crate) fn last_state(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or_default()
 }
 
-/// Returns a line of a log without control characters and escape sequences of terminals.
+/// Returns a line of a log without terminal escape sequences or control characters except tabs.
 pub(crate) fn printable(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut letters = line.chars();

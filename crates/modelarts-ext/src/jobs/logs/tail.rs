@@ -15,8 +15,8 @@ pub(crate) const LAST_LINES: usize = 10;
 /// Last lines of a log, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LogTail {
-    /// Number of the first of the lines in the log, starting at 1; `None` if the preview did not
-    /// contain the whole log.
+    /// Number of the first line of `lines` in the log, counted from 1. `None` if the preview did
+    /// not contain the whole log.
     pub(crate) first: Option<u64>,
     /// Lines without control characters, each in its last state.
     pub(crate) lines: Vec<String>,

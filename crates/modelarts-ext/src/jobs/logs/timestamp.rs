@@ -29,7 +29,7 @@ pub struct LogTime {
 impl LogItem {
     /// Returns the time at the beginning of the line, in one of the formats of Python's `logging`
     /// and of the platform, such as `2026-01-15T16:30:07.123+08:00` or
-    /// `[2026/01/15 16:30:07,123]`. `None` for other lines and for a gap.
+    /// `[2026/01/15 16:30:07,123]`. Returns `None` for other lines and for a gap.
     ///
     /// ```
     /// use modelarts_ext::LogItem;

@@ -16,8 +16,8 @@ const NOT_IN_OBS: [&str; 3] =
 
 impl Logs {
     /// Returns a stream of the lines that the log has now, without gaps. Unlike
-    /// [`follow`](Self::follow), the stream ends after these lines, even if the job continues. An
-    /// incomplete last line is returned, too.
+    /// [`follow`](Self::follow), the stream ends after these lines, even if the job continues. The
+    /// last line is also returned if it is incomplete.
     ///
     /// The stream fails if the log does not exist yet ([`Error::is_not_ready`]), or cannot be read
     /// from its beginning.
@@ -52,7 +52,7 @@ impl WholeLog {
         Self { link: Some(LinkReader::new(&logs, 0, None)), logs }
     }
 
-    /// Returns the next bytes of the log; `None` at the end.
+    /// Returns the next bytes of the log, or `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let Some(link) = &mut self.link else {
             return Ok(None);

@@ -43,7 +43,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Returns the items until [`EndWatch`] finds the end. Missing items are awaited up to `quiet`.
+    /// Returns the items until [`EndWatch`] finds the end. Awaits missing items for up to `quiet`.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,

@@ -5,5 +5,5 @@ pub(crate) mod follower;
 pub(crate) mod poller;
 pub(crate) mod rounds;
 
-/// Maximum number of requests in flight of a wait, or of the follow of a job.
+/// Maximum number of requests in flight of a wait or of a followed job.
 pub(crate) const REQUESTS_IN_FLIGHT: usize = 16;

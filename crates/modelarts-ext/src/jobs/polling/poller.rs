@@ -137,7 +137,7 @@ const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 /// Maximum pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
-/// Counter of tolerated errors. Errors that persist are not tolerated; throttling does not count.
+/// Counter of tolerated errors. Errors other than throttling are not tolerated if they persist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,

@@ -85,7 +85,7 @@ impl SourcePolls {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EndStatus {
-    /// `true` if each source was read completely after the end of the job.
+    /// `true` if each source was read completely after the end of the job, or the job was deleted.
     pub(crate) all_read: bool,
     pub(crate) is_over: bool,
 }

@@ -85,8 +85,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for an invalid id or option, a non-transient error, or calls that fail for
-    /// 15 minutes; throttling only slows the wait. [`Error::ended`] has the earlier results.
+    /// The wait fails for an invalid id or option, a non-transient error, or calls that fail for 15
+    /// minutes; throttling only slows it. [`Error::ended`] has the earlier results.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -98,14 +98,14 @@ impl TrainingJobs {
 
 impl WaitAll {
     /// Sets the time limit. Jobs that have not ended by then get
-    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut). Default: none.
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut). By default, there is no limit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`.
-    /// Default: 5 to 60 seconds; both are limited to one day.
+    /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`. The
+    /// defaults are 5 and 60 seconds, the maximum is one day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
@@ -118,13 +118,13 @@ impl WaitAll {
         self
     }
 
-    /// Sets the rate limit in requests per second, above 0 or [`f64::INFINITY`]. Default: 1.
+    /// Sets the rate limit in requests per second, above 0 or [`f64::INFINITY`]. The default is 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Sets the maximum number of jobs that a round reads one by one. Default: 10, minimum: 1.
+    /// Sets the number of jobs that a round may read one by one, at least 1. The default is 10.
     pub fn budget(mut self, jobs: usize) -> Self {
         self.options.budget = jobs.max(1);
         self

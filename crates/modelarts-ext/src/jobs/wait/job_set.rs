@@ -98,7 +98,7 @@ impl JobSet {
         }
     }
 
-    /// Turns all jobs except unfinished jobs into results. Returns `true` if there are results.
+    /// Moves finished jobs to `results` or `ended`. Returns `true` if these are not empty.
     pub(super) fn end_round(&mut self) -> bool {
         let jobs = self.jobs.iter();
         let ended = jobs.filter(|(_, entry)| entry.state != JobState::Unfinished);

@@ -33,7 +33,7 @@ pub(in crate::jobs) struct PollOptions {
     pub(in crate::jobs) interval: PollInterval,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
-    /// Maximum number of jobs that a round reads one by one, and of jobs with events that are read.
+    /// Maximum number of jobs that a round reads one by one, and of jobs whose events it reads.
     pub(in crate::jobs) budget: usize,
     pub(in crate::jobs) until: Option<Condition>,
 }
@@ -204,7 +204,7 @@ impl JobsWait {
         waited
     }
 
-    /// Reads all jobs after the pause. At the time limit, unfinished jobs get `Outcome::TimedOut`.
+    /// Runs a round after the pause. At the time limit, unfinished jobs get `Outcome::TimedOut`.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         let has_ended_jobs = self.jobs.has_ended_jobs();
         self.end_reads.begin(self.search.budget, has_ended_jobs);

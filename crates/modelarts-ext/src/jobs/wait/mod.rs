@@ -26,11 +26,11 @@
 //! Functions that take a future, such as `join_all` and `tokio::spawn`, need
 //! `job.wait().into_future()`.
 //!
-//! [`Waited::success`] returns an error unless the job completed or the condition holds. A wait can
-//! also be a [stream](Wait::stream), or end [on a condition](Wait::until).
+//! [`Waited::success`] returns an error unless the job completed or the condition of the wait
+//! holds. A wait can also be a [stream](Wait::stream), or end [on a condition](Wait::until).
 //!
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs;
-//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) submits the jobs, too.
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits the jobs.
 
 mod all;
 mod job_set;
@@ -96,17 +96,17 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     Json { job, secondary_phase }.serialize(serializer)
 }
 
-/// Wait for the end of a job, which returns a [`Waited`], or each change as a
-/// [`stream`](Self::stream).
+/// Wait for the end of a job. Awaiting the value returns a [`Waited`]; [`stream`](Self::stream)
+/// returns each change.
 ///
 /// A job that the service restarts by itself has no final phase, so the wait continues. A job that
 /// a user restarts after its end needs a new wait.
 ///
-/// [`Waited::job`] is the job as last read. If the job did not complete, the wait also reads the
-/// last events and log lines of the job for [`Waited`].
+/// [`Waited::job`] is the job as last read. If the job failed, was stopped or is abnormal, the wait
+/// also reads the last events and log lines of the job for [`Waited`].
 ///
 /// Transient errors are tolerated for up to 15 minutes, throttling until the [time
-/// limit](Self::timeout). A job that was never read may fail with [`Error::is_not_found`].
+/// limit](Self::timeout). A wait for a job never read may fail with [`Error::is_not_found`].
 #[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct Wait {
@@ -129,20 +129,20 @@ impl JobHandle {
 }
 
 impl Wait {
-    /// Sets the time limit, which ends the wait with [`Outcome::TimedOut`]. Default: none.
+    /// Sets the time limit, which ends the wait with [`Outcome::TimedOut`]. The default is none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// Sets the pause between two polls: `shortest` after a change of phase, growing up to
-    /// `longest`. Default: 1 to 30 seconds; both are limited to one day.
+    /// `longest`. The defaults are 1 and 30 seconds, the maximum is one day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Ends the wait, with [`Outcome::Reached`], as soon as the condition holds.
+    /// Ends the wait with [`Outcome::Reached`] when a poll finds that the condition holds.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {

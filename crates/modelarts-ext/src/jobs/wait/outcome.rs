@@ -55,12 +55,12 @@ pub enum Outcome {
     Abnormal {
         /// Detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
-        /// Cause that the last error event states, such as [`EventKind::CreateFailed`].
+        /// Cause or message of the last error event, such as an [`EventKind::CreateFailed`].
         cause: Option<String>,
     },
-    /// The job no longer exists: it was deleted before or during the wait.
+    /// The job does not exist, as after a deletion before or during the wait.
     Vanished,
-    /// The condition of [`Wait::until`](crate::jobs::wait::Wait::until) holds. The job continues.
+    /// The condition of [`Wait::until`](super::Wait::until) holds. The job may have ended.
     Reached,
     /// The time limit of the wait was reached. The job continues.
     TimedOut,
@@ -79,7 +79,7 @@ pub enum TerminatedBy {
         #[serde(rename = "limit_seconds", serialize_with = "seconds")]
         limit: Duration,
     },
-    /// The cause is unknown, because the events do not state it.
+    /// The cause is unknown: the events do not state it, or could not be read.
     Unknown,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Display for TerminatedBy {
     }
 }
 
-/// Returns the outcome of a job, and its last events if these show who stopped the job.
+/// Returns the outcome of an ended job, with its last events if it was stopped.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec<Event>) {
     let outcome = match job.phase() {
         Phase::Completed => Outcome::Completed,
@@ -166,7 +166,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
     (outcome, Vec::new())
 }
 
-/// Returns who stopped a job, according to the events, and the last events.
+/// Returns the cause of the stop of a job, as its events state it, and the last events.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     let mut newest = job.events().newest_first().stream();
     let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
@@ -185,7 +185,7 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     (by, last_events(events, None))
 }
 
-/// Returns the last events, oldest first. Errors and events of the failed task take precedence.
+/// Returns the last 5 events, oldest first. Errors and events of the failed task take precedence.
 pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
     newest.retain(|event| event.kind() != EventKind::Billed);
     let is_minor = |event: &Event| {

@@ -1,8 +1,8 @@
 //! `Round`: the requests with which a wait reads several jobs, mostly searches.
 //!
 //! A search returns up to 50 jobs, and a read one job. Up to 10 jobs are searched for by id, more
-//! jobs by phase. Jobs that are not found have ended or no longer exist: more than 50 are searched
-//! for by the final phases, fewer by id, and the remaining jobs are read one by one.
+//! jobs by phase. Jobs that are not found have usually ended: more than 50 are searched for by the
+//! final phases, fewer by id, and the remaining jobs are read one by one.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -206,7 +206,7 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
 
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// Reads all jobs. A failed search ends the round, because the service may request a pause.
+/// Runs a round. A failed search ends the round, because the service may request a pause.
 pub(super) async fn read_jobs(
     client: &Client,
     jobs: &mut JobSet,

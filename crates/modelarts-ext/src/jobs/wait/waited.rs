@@ -79,8 +79,8 @@ impl Waited {
     ///
     /// # Errors
     /// Returns an error for any other outcome ([`Error::outcome`], [`Error::waited`]). The message
-    /// has the job, the outcome, the last events and the last log lines; [`Error::advice`] has a
-    /// next step. The kind is [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
+    /// has the job, the outcome, the last events and the last log lines; [`Error::advice`] may have
+    /// a next step. The kind is [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
     pub fn success(self) -> Result<Job, Error> {
         let kind = match self.outcome {
             Outcome::Completed | Outcome::Reached => return Ok(self.job),
@@ -200,7 +200,7 @@ impl Waited {
         )
     }
 
-    /// Reads the last events and lines. Returns `false` if the events could not be read in time.
+    /// Reads the last events and lines. Returns `false` for an error of the events or a timeout.
     pub(super) async fn read_details(&mut self, deadline: &Deadline) -> bool {
         if !self.has_details() {
             return true;

@@ -5,16 +5,16 @@ use std::{
     hash::BuildHasher,
 };
 
-/// Number of most recent rows whose keys are stored: two windows of the maximum size.
+/// Number of most recent rows whose keys are stored: two pages of events.
 const RECENT_ROWS: usize = 200;
 /// Number of rows whose hashes are stored, which take about 6 MB. A longer list is not read a
 /// second time.
 const HASHED_ROWS: usize = 100_000;
-/// Number of keys in a saved position, and in a saved position that ends with a run of equal rows.
+/// Maximum number of keys in a saved position, usually and after a run of equal rows.
 pub(super) const SAVED_KEYS: u32 = 30;
 const SAVED_KEYS_IN_RUN: u32 = 75;
 /// Threshold for rows without an id: the alignment must score at least as high as three quarters of
-/// this number of matching rows. Runs of equal rows should be shorter.
+/// this number of matching rows. Longer runs of equal rows can be mistaken for each other.
 const MIN_AGREEMENT: usize = 6;
 /// Number of rows before a run of equal rows that the overlap includes, because some of these rows
 /// may be removed.
@@ -78,8 +78,8 @@ impl RowHistory {
         self.has_earlier = false;
     }
 
-    /// Restarts with a list in which none of the last rows was found. Returns `false` if it is not
-    /// certain that all rows that were read have been removed.
+    /// Restarts at the beginning of a list in which none of the last rows was found. Returns
+    /// `false` if it is not certain which rows of the list were read.
     pub(super) fn restart(&mut self, has_equal_rows: bool) -> bool {
         if self.is_incomplete || !self.unique && !has_equal_rows && self.has_earlier {
             return false;
@@ -101,7 +101,7 @@ impl RowHistory {
         self.rows.get(&hash).is_some_and(|row| row.pass == self.pass)
     }
 
-    /// Returns `true` if a row with this hash was returned.
+    /// Returns `true` if a row with this hash is known to have been returned.
     pub(super) fn has_returned(&self, hash: u64) -> bool {
         self.rows.contains_key(&hash)
     }
@@ -173,8 +173,8 @@ impl RowHistory {
         self.has_earlier |= old > 0;
     }
 
-    /// Returns the number of first rows of a window that are known or precede a known row. `None`
-    /// if a known row is required and missing, so that rows before the window may be missing.
+    /// Returns the index from which rows of a window may be new: for rows with an id, that of the
+    /// first known row. Returns `None` if the window lacks a required known row.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = (overlap == Some(0)).then_some(0);
         if self.unique {
@@ -192,7 +192,7 @@ impl RowHistory {
     }
 
     /// Returns the index of the first new row of a window, by sequence alignment with the last rows
-    /// that were read. `None` if so few rows match that they may be other, equal rows.
+    /// that were read. Returns `None` if so few rows match that they may be other, equal rows.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         // The first of several equal rows are assumed to be the rows that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;

@@ -65,7 +65,7 @@ impl WindowPlan {
         (rows / self.divisor.max(2)).max(u32::from(rows > 1))
     }
 
-    /// Returns the window after the first `read` rows, which begins with `overlap` of these rows.
+    /// Returns the window after the first `read` rows, which begins about `overlap` rows earlier.
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.unit {

@@ -66,32 +66,32 @@ impl CreateJob {
     /// `submit` performs and [`check`](Self::check) does not.
     ///
     /// # Errors
-    /// Returns an error for rejected credentials, or if the calls exceed
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Missing
-    /// specs are violations of [`check`](Self::check).
+    /// Returns an error for missing or rejected credentials, or if the calls exceed
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). An
+    /// algorithm or flavor that does not exist is a violation of [`check`](Self::check).
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let deadline = self.client.deadline();
         self.read_specs(true, &deadline).await?;
         Ok(self)
     }
 
-    /// Creates the job exactly once: if the response is lost, the client searches for the job by
-    /// its name before it repeats the create request.
+    /// Creates the job. If the response is lost, the client searches for the job by its name before
+    /// it repeats the create request, so that no second job is created.
     ///
     /// The job is [looked up](Self::look_up) and [checked](Self::check) before the request.
     ///
-    /// After a lost response, such as with a 503, the job is searched for at once, after 1 second
-    /// and after 3 more seconds, because new jobs are listed with a delay. Only if the job is not
-    /// found, the request is sent again, as often as
+    /// After a lost response, or an uncertain one such as HTTP 503, the job is searched for at
+    /// once, after 1 second and after 3 more seconds, because new jobs are listed with a delay. The
+    /// request is repeated only if the job is not found, as often as
     /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits.
     ///
     /// A found job is returned if it is at most a minute older than the request, and contradicts no
     /// field of the request. Calls with equal requests may return the same job.
     ///
     /// # Errors
-    /// Returns all violations of [`check`](Self::check) in [`Error::violations`], without creating
-    /// a job, or a rejection by the service, with similar names for an unknown engine. If the job
-    /// may exist, [`Error::is_uncertain`] is `true`; the solution has the result of the search.
+    /// Returns all violations of [`check`](Self::check) in [`Error::violations`], or a rejection by
+    /// the service, with similar names for an unknown engine. If the job may exist,
+    /// [`Error::is_uncertain`] is `true`, and [`Error::solution`] has the result of the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
@@ -224,7 +224,7 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
 const DOING: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
-    /// Reads the specs, and keeps errors except rejected credentials: wrong signatures lock a key.
+    /// Reads the specs. Keeps all errors but rejected credentials, because retries lock the key.
     pub(super) async fn read_specs(
         &mut self,
         engines: bool,

@@ -1,4 +1,4 @@
-//! Decisions of a submission: the step that follows each response, without a request.
+//! Decisions of a submission: the step that follows each response. Sends no requests.
 //!
 //! The job of a request that may have been executed is searched for. The states are:
 //!
@@ -23,7 +23,7 @@ use crate::{
 pub(super) enum Sent {
     /// No request can have created the job.
     Nothing,
-    /// Requests whose responses were lost. No search found the job, but it may not be listed yet.
+    /// Requests whose responses were lost. No search found the job for certain, but it may exist.
     Lost { error: Error, times: u32 },
 }
 
@@ -69,7 +69,7 @@ impl Sent {
 }
 
 impl Unsettled {
-    /// Returns `true` if the name is in use, possibly by a job that an earlier request created.
+    /// Returns `true` if a repeated request was rejected, because its name is in use.
     pub(super) fn name_is_taken(&self) -> bool {
         let is_duplicate = self.error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME);
         is_duplicate && matches!(self.earlier, Sent::Lost { .. })
@@ -124,7 +124,7 @@ impl Unsettled {
     }
 }
 
-/// Returns `true` if both calls were rejected alike, as by a proxy or another server.
+/// Returns `true` if both calls were rejected with the same status, 401 or 404, as by a proxy.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
@@ -172,7 +172,7 @@ pub(super) fn not_found(error: Error, name: &str, times: u32, other_job: bool) -
     error.with_solution(Some(format!("it was sent {times}, and {end}")))
 }
 
-/// Adds the rejected path to an error of the service, whose message lacks the path.
+/// Adds the rejected path, or the channel with this path, to an error of the service.
 pub(super) fn explain_path(error: Error, body: &Value) -> Error {
     let code_dir = text(body, algorithm::CODE_DIR);
     let hint = match error.code() {

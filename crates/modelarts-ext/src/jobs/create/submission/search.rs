@@ -37,7 +37,7 @@ const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
 /// Prefix of the names of the environment variables that the service sets.
 const OWN_VARIABLES: &str = "MA_";
 
-/// Returns `false` if the job contradicts the request body, so it must be another job of the name.
+/// Returns `false` if the job contradicts the request body, so that it is another job.
 pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     let Ok(details) = serde_json::to_value(job) else {
         return true;
@@ -149,7 +149,7 @@ fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
 /// Pause before each search. The service lists new jobs with a short delay.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Searches for the job of a request first sent at `started`, or an older job if `name_is_taken`.
+/// Searches for the job of a request first sent at `started`; if `name_is_taken`, also older jobs.
 pub(super) async fn find(
     client: &Client,
     body: &Value,
@@ -173,7 +173,7 @@ pub(super) async fn find(
         while let Some(job) = jobs.try_next().await? {
             // The clock skew of the service may become known only with the response.
             let started = client.transport().service_time(started);
-            // The deadline is checked even if every response is available immediately.
+            // Yields, so that the deadline is checked even if all responses are available at once.
             tokio::task::yield_now().await;
             let is_older = |skew: Duration| {
                 let created = job.created_at();

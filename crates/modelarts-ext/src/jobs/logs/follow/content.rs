@@ -21,7 +21,7 @@ pub(super) struct Content {
     position: u64,
     /// Beginning of the log, from the last preview that contained the beginning.
     start: String,
-    /// End of the content.
+    /// End of the content, at most [`STORED`] bytes.
     end: String,
     lines: LineSplitter,
     /// Bytes of an incomplete character at the end of the bytes that were read by the link.
@@ -35,8 +35,8 @@ pub(super) enum Located {
     Unknown,
     /// New text begins at the index `at` of the preview, after `missing` bytes that it lacks.
     Continued { at: usize, missing: u64 },
-    /// The preview shows another log, and lacks the first `missing` bytes of that log; `None` if
-    /// the number is not known.
+    /// The preview shows another log, and lacks the first `missing` bytes of that log. `missing` is
+    /// `None` if the number is not known.
     Replaced { missing: Option<u64> },
 }
 

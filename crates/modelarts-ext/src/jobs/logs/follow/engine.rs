@@ -23,10 +23,8 @@ pub(super) enum Request {
     Range { from: u64, to: u64 },
 }
 
-/// Response to a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer<'a> {
-    /// Preview of the log.
     Preview(&'a LogPreview),
     /// The service does not have the log at the moment.
     Absent,
@@ -38,7 +36,6 @@ pub(super) enum Answer<'a> {
     RangeEnd,
 }
 
-/// State of a followed log.
 #[derive(Debug)]
 enum State {
     /// No preview was read yet. Of the first preview, only this number of last lines is returned.
@@ -73,7 +70,7 @@ struct Fill {
     is_confirmed: bool,
 }
 
-/// State of a followed log, with its content as far as it was read.
+/// Engine of a followed log: its state, and its content as far as it was read.
 #[derive(Debug)]
 pub(super) struct Engine {
     state: State,
@@ -92,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// Returns the next request; `None` for a log that was deleted.
+    /// Returns the next request, or `None` for a log that was deleted.
     pub(super) fn request(&self) -> Option<Request> {
         match &self.state {
             State::Filling(fill) => Some(Request::Range {
