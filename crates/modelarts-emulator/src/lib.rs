@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Tests can advance the time ([`clock`]), simulate the runs of jobs ([`script`]), and create jobs
-//! with a made-up history ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
+//! that have never run ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
 //! requests of a client, and [`quirks`] selects behaviour on which sources are silent or disagree.
 //!
 //! The emulator returns status 501 for operations that it does not implement. It rejects a few
@@ -271,7 +271,7 @@ pub mod script {
 }
 
 pub mod seeds {
-    //! Seeded jobs, which are stored with a made-up history, for tests of lists and details.
+    //! Seeded jobs, which are stored with a predefined history, for tests of lists and details.
     //!
     //! Some tests need jobs that cannot be created by running them, such as a job that failed last
     //! week. [`Seeds`] documents the format of seeds, which `POST /_emulator/seeds` also accepts.

@@ -1,4 +1,4 @@
-//! Program `modelarts-emulator`.
+//! Entry point of the program `modelarts-emulator`.
 
 use std::process::ExitCode;
 

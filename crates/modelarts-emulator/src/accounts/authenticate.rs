@@ -54,7 +54,7 @@ pub(crate) fn check_head<'a>(
 }
 
 impl CheckedHead<'_> {
-    /// Checks the signature against the body, and returns the index of the user of the request.
+    /// Checks the signature, the security token and the expiration. Returns the index of the user.
     pub(crate) fn check_body(
         self,
         accounts: &Accounts,
@@ -70,7 +70,7 @@ impl CheckedHead<'_> {
         // Other requests may have locked the key while the body was read.
         accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
-        // Only wrong signatures count, so that a client's inaccurate clock does not lock its key.
+        // A wrong `x-sdk-content-sha256` is an error, but does not count as a wrong signature.
         if matches!(verified, Ok(()) | Err(SignatureError::Mismatch { .. })) {
             accounts.record_attempt(claim.access_key(), verified.is_ok(), now);
         }

@@ -1,4 +1,4 @@
-//! Accounts: users, their access keys and tokens, and the locks of keys after failed signatures.
+//! Accounts: users, their access keys and tokens, and the locks of keys after wrong signatures.
 
 pub(crate) mod authenticate;
 pub(crate) mod signature;
@@ -17,7 +17,7 @@ use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Databas
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time in milliseconds for which the emulator reports expired tokens and keys as expired.
+/// Time in milliseconds for which expired tokens and keys are kept, to report their expiration.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
@@ -29,38 +29,38 @@ const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 pub struct User {
     /// Name of the user: `metadata.user_name` of the user's jobs, and the name in token logins.
     pub name: String,
-    /// The id of the user. Default: derived from the name.
+    /// The id of the user. Defaults to an id derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password for token logins. Default: none; token logins are then rejected.
+    /// The password for token logins. If it is `None`, token logins are rejected.
     #[serde(default)]
     pub password: Option<String>,
-    /// The name of the domain (account). Default: `emulator`.
+    /// The name of the domain (account). Defaults to `emulator`.
     #[serde(default = "default_domain")]
     pub domain: String,
-    /// The id of the project. Default: random at each start.
+    /// The id of the project. Defaults to a random id, new at each start.
     #[serde(default = "random_id")]
     pub project_id: String,
-    /// The name of the project. Default: the region of the cloud.
+    /// The name of the project. Defaults to the region of the cloud.
     #[serde(default)]
     pub project_name: String,
-    /// The access key. Default: random at each start.
+    /// The access key. Defaults to a random key, new at each start.
     #[serde(default = "random_key")]
     pub access_key: String,
-    /// The secret key. Default: random at each start.
+    /// The secret key. Defaults to a random key, new at each start.
     #[serde(default = "random_secret")]
     pub secret_key: String,
     /// The security token of a temporary access key, which requests must send in
-    /// `X-Security-Token`. Default: none; the access key is then permanent.
+    /// `X-Security-Token`. If it is `None`, the access key is permanent.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// `true` if the user may give jobs the priority 3. Default: false.
+    /// `true` if the user may give jobs the priority 3. Defaults to `false`.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// `true` if the project has authorised ModelArts, as new jobs require. Default: true.
+    /// `true` if the project has authorised ModelArts, as new jobs require. Defaults to `true`.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// `true` if the account is frozen and cannot create jobs. Default: false.
+    /// `true` if the account is frozen and cannot create jobs. Defaults to `false`.
     #[serde(default)]
     pub frozen: bool,
 }
@@ -86,7 +86,7 @@ const fn default_true() -> bool {
 }
 
 impl User {
-    /// Creates a user of this name. The user has a project and keys of its own, and all permissions
+    /// Creates a user named `name`, with a random project id, random keys, and all permissions
     /// except that for priority 3.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
@@ -133,7 +133,7 @@ pub(crate) struct Accounts {
     users: Vec<User>,
     /// Accepted tokens of the first user, which do not expire.
     tokens: Vec<String>,
-    /// Number of consecutive wrong signatures by access key, with the time of the last signature.
+    /// Number of consecutive wrong signatures by access key, with the time of the last one.
     failures: Mutex<HashMap<String, (u32, Timestamp)>>,
     database: Arc<Database>,
 }
@@ -147,7 +147,7 @@ pub(crate) struct KnownKey {
 }
 
 impl Accounts {
-    /// Creates the accounts. `users` must not be empty; `tokens` belong to the first user.
+    /// Sets missing user ids and project names. `users` must not be empty; its first owns `tokens`.
     pub(crate) fn new(
         mut users: Vec<User>,
         tokens: Vec<String>,

@@ -19,7 +19,7 @@ pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 /// Characters that are percent-encoded: all except letters, digits, `-`, `_`, `.` and `~`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A request as it was received.
+/// Parts of a received request that a signature covers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedRequest<'a> {
     /// The HTTP method, in upper or lower case.
@@ -38,7 +38,7 @@ pub struct ReceivedRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
-    /// The request has neither a signature nor a token.
+    /// The request has no `Authorization` header, or more than one.
     #[error("x-auth-token not found")]
     NoCredentials,
     /// The algorithm, such as the derived `V11-HMAC-SHA256`, is not supported.
@@ -47,7 +47,7 @@ pub enum SignatureError {
         /// The name of the algorithm at the start of the `Authorization` header.
         found: String,
     },
-    /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
+    /// `Authorization`, `X-Sdk-Date` or `X-Sdk-Content-Sha256` is invalid or does not match.
     #[error("calc aksk signature fail:{reason}")]
     Malformed {
         /// The description of the defect.
@@ -59,7 +59,7 @@ pub enum SignatureError {
         /// The access key as sent.
         access_key: String,
     },
-    /// The signing time is too far in the past or in the future.
+    /// The signing time differs from the server's time by more than [`MAX_SKEW`].
     #[error(
         "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
     )]
@@ -79,10 +79,10 @@ pub enum SignatureError {
 
 /// Verifies the signature of a request, and returns its access key.
 ///
-/// `secret_of` returns the secret key of an access key. The result depends only on the arguments.
+/// `secret_of` returns the secret key of an access key, or `None` if the access key does not exist.
 ///
 /// # Errors
-/// Returns the first [`SignatureError`] that applies.
+/// Returns an error if the signature is missing, malformed, expired or wrong, or its key unknown.
 pub fn verify(
     request: ReceivedRequest<'_>,
     now: SystemTime,
@@ -176,7 +176,7 @@ impl<'a> SignedRequest<'a> {
         }
     }
 
-    /// Compares the signature in constant time. Returns `None` if the signature is not hexadecimal.
+    /// Compares the signature in constant time. Returns `None` if it is not lower-case hexadecimal.
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
@@ -203,7 +203,7 @@ fn hmac(key: &[u8]) -> Option<Hmac<Sha256>> {
     Hmac::new_from_slice(key).ok()
 }
 
-/// Returns the access key in the `Authorization` header, or `None` if the header is invalid.
+/// Returns the access key in `Authorization`, or `None` unless there is exactly one valid header.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
     Authorization::of(headers).ok().map(|authorization| authorization.access_key)
@@ -293,7 +293,7 @@ fn canonical_headers(
     Ok(lines)
 }
 
-/// Returns the path with each segment decoded once and encoded again, and a slash at the end.
+/// Returns the path decoded once and encoded again, except for slashes, with a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
     let segments = decoded.split(|byte| *byte == b'/').map(encode);
@@ -323,7 +323,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// Returns the hash of the body for the canonical request. A hash sent by the client must match.
+/// Returns the hash of the body or, if declared, `UNSIGNED-PAYLOAD`. A declared hash must match.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {

@@ -36,7 +36,7 @@ impl ApiError {
         error
     }
 
-    /// Creates the error with this number; `values` fill the placeholders of its message.
+    /// Creates the error `ModelArts.<number>`. `values` replace the placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let code = code(number);
         let mut rows = ERROR_CODES.iter().filter(|row| row.code == code);
@@ -108,7 +108,7 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Creates the error for a query of events: eight-digit code, no solution (SOURCES D-38).
+    /// Creates the error for an invalid query of events. Its code has eight digits (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
     }
@@ -128,7 +128,7 @@ impl ApiError {
         )
     }
 
-    /// Error of a feature that is not supported. `what` is an operation, or a field and its value.
+    /// Creates the error for an unsupported feature: an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::api::error::ApiError;
 
-/// Point at which a fault cuts a connection. Passed to the server with the response.
+/// Point at which a fault cuts a connection. The server reads it from the response's extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     BeforeAnswer,
@@ -25,7 +25,7 @@ pub(crate) enum Cut {
     MidBody,
 }
 
-/// Response whose JSON body is serialised only when it is sent.
+/// Response whose JSON body is not serialised yet, so that a fault can change it.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -39,7 +39,7 @@ pub(crate) struct ApiResponse {
 enum ResponseBody {
     Empty,
     Json(Value),
-    /// Body of another media type, with its bytes.
+    /// Media type and content of a body that is not JSON.
     Other(&'static str, Bytes),
 }
 

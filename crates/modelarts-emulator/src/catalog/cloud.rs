@@ -30,7 +30,7 @@ impl Cloud {
         operation.clouds.contains(&self.name())
     }
 
-    /// Returns `true` if the cloud offers an operation at this path, or if neither cloud does.
+    /// Returns `false` if the emulator implements operations at this path for the other cloud only.
     pub(crate) fn has_path(self, path: &str) -> bool {
         let steps = || path.split('/').skip(3);
         let is_here = |operation: &&Operation| {
@@ -53,7 +53,7 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Returns the values of `kind` on the cloud. The emulator has only `job` and `hetero_job`.
+    /// Returns the values of `kind` on the cloud. The emulator runs only `job` and `hetero_job`.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -78,7 +78,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the region, which is also the project name in token logins.
+    /// Returns the region, which is also the default name of projects.
     pub(crate) const fn region(self) -> &'static str {
         match self {
             Self::Otc => "eu-de",

@@ -9,10 +9,10 @@ pub(crate) struct Engine {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// `true` if jobs run as in version 1 of the API, which ignores the local directories.
+    /// `true` for an engine of API version 1, which ignores `local_code_dir` and `working_dir`.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
-    /// Images for nodes without and with accelerator cards, in this order. Empty if there is none.
+    /// Images for nodes without and with accelerator cards, in this order. `""` means no image.
     images: [&'static str; 2],
     image_version: &'static str,
     /// `true` if new jobs cannot use the engine (SOURCES, rule `engine-not-retired`).
@@ -58,7 +58,7 @@ const PYTORCH_1_3: &str = "modelarts-job-dev-image/pytorch-cp36:1.3.0";
 const PYTORCH_1_4: &str = "modelarts-job-dev-image/pytorch-cp36:1.4.0";
 const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
 
-/// Engines in the examples of the API reference.
+/// Engines in the examples of the API reference, and a retired engine.
 const ENGINES: &[Engine] = &[
     v1_engine(
         "caffe-1.0.0-python2.7",

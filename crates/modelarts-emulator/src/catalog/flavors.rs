@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// Maximum number of workers of a job whose flavor defines no limit.
+/// Maximum number of workers of a job, unless its flavor defines another.
 const MAX_NODES: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,6 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     Flavor { of_pools: true, ..gpu(id, id, id, (cards, "GP-Vnt1", "32GB")) }
 }
 
-/// Flavors in the examples of the API reference.
 pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
     cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),

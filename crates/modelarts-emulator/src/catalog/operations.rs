@@ -1,4 +1,4 @@
-//! Operations of the description that the emulator implements, and the operations of OBS.
+//! Operations of the OpenAPI description that the emulator implements, and operations of OBS.
 
 use modelarts_api::{OPERATIONS, Operation};
 

@@ -68,7 +68,7 @@ impl Pool {
         self
     }
 
-    /// Marks the nodes as supernodes: `affinity_group_size` of jobs in the pool then defaults to 1.
+    /// Marks the nodes as supernodes: `affinity_group_size` of jobs in the pool is then optional.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;

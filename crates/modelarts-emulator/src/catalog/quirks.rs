@@ -41,63 +41,63 @@ macro_rules! quirks {
 quirks! {
     /// Phase of a job stopped after its maximum duration (`openapi/SOURCES.md`, D-154).
     auto_stopped: AutoStopPhase {
-        /// `Terminated`, as after a stop by a user. The default.
+        /// `Terminated`, as after a stop by a user. This is the default.
         Terminated,
         /// `Failed`, as after a failure.
         Failed,
     }
     /// Phase of a job whose nodes were taken by another job (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
-        /// `Pending`: the job is queued again. The default.
+        /// `Pending`: the job is queued again. This is the default.
         Pending,
         /// `Failed`: the job ends.
         Failed,
     }
     /// Effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
-        /// The service stops the job and then deletes it. The default.
+        /// The job is stopped first, and then deleted. This is the default.
         Ends,
-        /// The service rejects the request with 400.
+        /// The request is rejected with 400.
         Refuses,
     }
     /// Response of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
     stop_again: RepeatedStop {
-        /// 409, as for a job that has ended. The default.
+        /// 409, as for a job that has ended. This is the default.
         Refuses,
         /// 202, with no effect on the job.
         Accepts,
     }
     /// Error code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).
     unknown_action: UnknownAction {
-        /// ModelArts.2788, as observed on the service. The default.
+        /// ModelArts.2788, as observed on the service. This is the default.
         Seen,
         /// ModelArts.2812, as in the documented list of codes.
         Documented,
     }
     /// Unit of `offset` of ListTrainingJobEvents.
     events_offset: EventsOffset {
-        /// The offset counts events. The default.
+        /// The offset counts events. This is the default.
         Event,
         /// The offset counts pages.
         Page,
     }
     /// Unit of `offset` of ListTrainingJobs (`openapi/SOURCES.md`, D-57).
     jobs_offset: JobsOffset {
-        /// The offset counts pages. The default.
+        /// The offset counts pages. This is the default.
         Page,
         /// The offset counts jobs.
         Job,
     }
     /// Jobs that `count` of ListTrainingJobs includes (`openapi/SOURCES.md`, D-157).
     jobs_count: JobsCount {
-        /// All jobs that match the search. The default.
+        /// All jobs that match the search. This is the default.
         Fitting,
         /// The jobs of the returned page.
         Page,
     }
     /// S3 keys in the environment of jobs (`openapi/SOURCES.md`, D-136).
     obs_keys: JobObsKeys {
-        /// Jobs have no S3 keys, as reported by a user of the service. The default.
+        /// Jobs have no S3 keys, as reported by a user of the service. This is the default.
         Absent,
         /// The environment has the variables of boto3 and the AWS CLI: keys, endpoint and region.
         Environment,

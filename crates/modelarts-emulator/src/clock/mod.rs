@@ -41,10 +41,10 @@ pub use crate::clock::manual::ManualClock;
 /// Future returned by [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Source of time for all waits, expirations and dates of the emulator.
+/// Source of time for the delays, time limits, dates and expirations of the API.
 ///
-/// The only exception is the wait of a few milliseconds between two checks for the end of a process
-/// group, because processes run in real time.
+/// Connections, processes, Slurm, the shutdown, and the dates of OBS objects and of OBS signatures
+/// follow the system time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
@@ -58,9 +58,9 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn leap(&self, _duration: Duration) -> bool {
         false
     }
-    /// Returns the time at which the next sleeper is due, if this clock can be moved.
-    /// [`Emulator::advance`](crate::emulator::Emulator::advance) stops at this time, so that each
-    /// action happens when it is due.
+    /// Returns the time at which the next sleeper is due. Returns `None` if there is none, or if
+    /// this clock cannot be moved. [`Emulator::advance`](crate::emulator::Emulator::advance) stops
+    /// at this time.
     fn next_wake(&self) -> Option<SystemTime> {
         None
     }

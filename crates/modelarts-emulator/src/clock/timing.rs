@@ -31,7 +31,7 @@ pub struct Timing {
     pub saving_image: Duration,
     /// Maximum time for processes to end after SIGTERM, before SIGKILL: 30 s.
     pub grace: Duration,
-    /// Maximum time that a job waits for nodes before it runs again: 30 minutes.
+    /// Maximum time that a restarted job waits for nodes: 30 minutes.
     pub requeue: Duration,
     /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. The
     /// limit applies to real copies, so factors do not shorten it.
@@ -59,7 +59,7 @@ impl Timing {
         }
     }
 
-    /// Returns a timing without delays, and a grace period of at most 5 s, for tests.
+    /// Returns a timing without delays, and with a grace period of at most 5 s, for tests.
     #[must_use]
     pub const fn instant() -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Timing {
     /// Returns the service's own delays divided by `factor`. The grace period is never shorter than
     /// 5 s.
     ///
-    /// A factor that is not a positive number counts as 1.
+    /// A factor that is not positive and finite counts as 1.
     #[must_use]
     pub fn faster(factor: f64) -> Self {
         let factor = if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
@@ -109,7 +109,7 @@ impl Timing {
 }
 
 impl Default for Timing {
-    /// Returns visible delays, thirty times shorter than those of the service.
+    /// Returns the service's own delays divided by 30, as [`Timing::faster`] does.
     fn default() -> Self {
         Self::faster(30.0)
     }

@@ -11,7 +11,7 @@ use crate::database::{Database, read_error, write_error};
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
-    /// Key that is unique in the project: the name of the document, or a key derived from it.
+    /// Key that is unique for the kind in the project: the name, a key derived from it, or the id.
     pub(crate) name: String,
     pub(crate) value: Value,
 }
@@ -43,7 +43,7 @@ impl Documents {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Inserts a document. Returns `false` if the project already has a document with its name.
+    /// Inserts a document. Returns `false` if the project has one of this kind with its name or id.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";

@@ -24,7 +24,7 @@ pub enum DatabaseError {
     /// Parts of the file cannot be read. Contains the message of SQLite.
     #[error("it is damaged: {0}. Restore a backup, or delete it and lose the jobs in it")]
     Damaged(String),
-    /// The file cannot be created.
+    /// The file cannot be created or opened, or the thread that commits cannot be started.
     #[error("{0}")]
     File(#[source] io::Error),
     /// SQLite reports another error.

@@ -59,7 +59,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct Inner {
-    /// Connection to the file. `None` after the database was closed.
+    /// Connection to the database. `None` after it was closed, or after a permanent error.
     connection: Option<Connection>,
     /// Statements of the changes since the last commit.
     uncommitted: String,

@@ -1,4 +1,4 @@
--- The layout of state.sqlite3. Every change needs another number of LAYOUT in mod.rs, so that the
+-- The layout of state.sqlite3. Every change requires a new value of LAYOUT in mod.rs, so that the
 -- emulator refuses existing files.
 
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,10 +37,10 @@ CREATE TABLE jobs (
     name TEXT NOT NULL,
     algorithm TEXT NOT NULL,
     experiment TEXT NOT NULL,
-    -- The common part of the addresses of its workers, once it has been on its nodes, and their number.
+    -- Common part of the addresses of the workers, NULL before the first run; number of workers.
     network INTEGER,
     nodes INTEGER NOT NULL,
-    -- The job is not settled: the next start continues it.
+    -- 1 if the job is not settled, or is being deleted: the next start continues it.
     open INTEGER NOT NULL,
     UNIQUE (project, name)
 );

@@ -56,20 +56,20 @@ pub struct Builder {
 }
 
 impl fmt::Debug for Builder {
-    /// Writes the address only, because other settings contain secrets.
+    /// Formats only the address, because other settings contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder").field("listen", &self.listen).finish_non_exhaustive()
     }
 }
 
 impl Builder {
-    /// Sets the loopback address to listen on. Default: `127.0.0.1` with a free port.
+    /// Sets the loopback address to listen on. The default is `127.0.0.1` with a free port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
-    /// Sets the loopback address of OBS over HTTP. Default: `127.0.0.1` with a free port.
+    /// Sets the loopback address of OBS over HTTP. The default is `127.0.0.1` with a free port.
     #[cfg(feature = "obs")]
     pub fn obs_listen(mut self, address: SocketAddr) -> Self {
         self.obs_listen = Some(address);
@@ -78,107 +78,107 @@ impl Builder {
 
     /// Sets the directory of jobs and of all state (`state.sqlite3`), created if absent. An
     /// emulator on the directory of an earlier emulator continues its jobs, as after a node fault.
-    /// Default: a temporary directory, with the state in memory only.
+    /// The default is a temporary directory, with the state in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
     }
 
-    /// Sets the root directory of OBS, created if absent. Default: a temporary directory.
+    /// Sets the root directory of OBS, created if absent. The default is a temporary directory.
     pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.obs_root = Some(path.into());
         self
     }
 
-    /// Sets the project id of the first user. Default: the one in the data directory, or random.
+    /// Sets the project id of the first user, in place of that of the [`User`] or a stored one.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// Sets the access key of the first user. Default: the one in the data directory, or random.
+    /// Sets the access key of the first user, in place of that of the [`User`] or a stored one.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// Sets the secret key of the first user. Default: the one in the data directory, or random.
+    /// Sets the secret key of the first user, in place of that of the [`User`] or a stored one.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
     }
 
-    /// Sets the first user's password for token logins. Default: that of the [`User`], or none.
+    /// Sets the password of the first user for token logins, in place of that of the [`User`].
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
     }
 
-    /// Allows the first user to give jobs the priority 3. Default: the user's own setting.
+    /// If `on`, the first user may give jobs the priority 3, even if its [`User`] forbids it.
     pub fn high_priority(mut self, on: bool) -> Self {
         self.high_priority = on;
         self
     }
 
-    /// Sets the quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
+    /// Sets the maximum number of jobs of a project, by default 10,000 (`openapi/SOURCES.md`, G).
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.job_quota = Some(jobs);
         self
     }
 
-    /// Rejects a job whose output path an active job uses (`openapi/SOURCES.md`, G). Default: no.
+    /// Rejects a job whose output path an active job uses (`openapi/SOURCES.md`, G), if `on`.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self
     }
 
-    /// Rejects, with status 501, jobs with documented fields that the emulator does not act on.
-    /// Default: no; such fields are stored, returned, and named in the header `X-Emulator-Ignored`,
-    /// in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    /// Rejects, with status 501, jobs with documented fields that the emulator does not act on. By
+    /// default, such fields are stored, and named in the header `X-Emulator-Ignored`, in the log,
+    /// and by `GET /_emulator/jobs/{id}/ignored`.
     pub fn strict(mut self, on: bool) -> Self {
         self.strict = on;
         self
     }
 
     /// Shows the values of environment variables and of credentials in the bodies that
-    /// [`Emulator::last_requests`] and `/_emulator/requests/last` return. Default: no; such values
-    /// are replaced by `***`.
+    /// [`Emulator::last_requests`] and `/_emulator/requests/last` return. By default, `***`
+    /// replaces such values.
     pub fn show_secrets(mut self, on: bool) -> Self {
         self.show_secrets = on;
         self
     }
 
-    /// Sets the behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
+    /// Sets the behaviour on which sources are silent or disagree, instead of [`Quirks::default`].
     pub fn quirks(mut self, quirks: Quirks) -> Self {
         self.quirks = quirks;
         self
     }
 
-    /// Sets the clock. Default: [`SystemClock`](crate::clock::SystemClock).
+    /// Sets the clock. The default is [`SystemClock`](crate::clock::SystemClock).
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// Sets the durations of the steps of a job. Default: [`Timing::default`].
+    /// Sets the durations of the steps of a job. The default is [`Timing::default`].
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// Sets the wording of events. Default: [`Wording::Api`].
+    /// Sets the wording of events. The default is [`Wording::Api`].
     pub fn event_wording(mut self, wording: Wording) -> Self {
         self.event_wording = wording;
         self
     }
 
-    /// Sets the cloud, which determines operations and limits. Default: [`Cloud::Huawei`].
+    /// Sets the cloud, which determines operations and limits. The default is [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Sets the number of nodes for jobs outside dedicated pools. Default: unlimited.
+    /// Sets the number of nodes for jobs outside dedicated pools. By default, it is unlimited.
     pub fn public_nodes(mut self, nodes: u32) -> Self {
         self.public_nodes = Some(nodes);
         self
@@ -191,28 +191,28 @@ impl Builder {
     }
 
     /// Sets the directory of NFS exports, created if absent: `server:/path` is the subdirectory
-    /// `server/path`. Default: `nfs` in the data directory, or in the directory that a cluster
-    /// shares.
+    /// `server/path`. The default is `nfs` in the data directory or, with Slurm, in the shared
+    /// directory.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs_root = Some(path.into());
         self
     }
 
-    /// Sets the maximum size of a log, in bytes. Later output is dropped, which the last line of
-    /// the log states. Default: 1 GiB, as on the service.
+    /// Sets the maximum size of a log, in bytes. Later output is dropped, which a line in the log
+    /// states. The default is 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = Some(bytes);
         self
     }
 
-    /// Sets the free disk space required for the directories of jobs, in bytes. With less, the
-    /// pre-check of jobs that may run again fails. Default: 100 MiB; the service requires 32 GB.
+    /// Sets the free disk space that the pre-check of jobs requires, in bytes: 100 MiB by default.
+    /// The service requires 32 GB.
     pub fn least_disk(mut self, bytes: u64) -> Self {
         self.least_disk = Some(bytes);
         self
     }
 
-    /// Sets the failures after which jobs run again. Default: [`RestartOn::AnyFailure`].
+    /// Sets the failures after which jobs may run again. The default is [`RestartOn::AnyFailure`].
     pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
         self.restart_on = restart_on;
         self
@@ -220,26 +220,26 @@ impl Builder {
 
     /// Generates the ids of new jobs, algorithms and experiments from a seed, so that a test that
     /// creates them in the same order gets the same ids in each run. The data directory must not
-    /// contain jobs with these ids. Default: random ids.
+    /// contain jobs with these ids. By default, ids are random.
     pub fn id_seed(mut self, seed: u64) -> Self {
         self.id_seed = Some(seed);
         self
     }
 
-    /// Sets the runner of the code of jobs. Default: [`RunnerKind::Process`].
+    /// Sets the runner of the code of jobs. The default is [`RunnerKind::Process`].
     pub fn runner(mut self, kind: RunnerKind) -> Self {
         self.runner = kind;
         self
     }
 
-    /// Sets the view of the machine for [`RunnerKind::Process`]. Default: [`Container::Auto`].
+    /// Sets the view of the machine for [`RunnerKind::Process`], by default [`Container::Auto`].
     pub fn container(mut self, container: Container) -> Self {
         self.container = container;
         self
     }
 
     /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
-    /// fails, an event and the log report it, and the job continues. Default: yes.
+    /// fails, an event and the log report it, and the job continues. The default is `true`.
     pub fn install_packages(mut self, install: bool) -> Self {
         self.install_packages = Some(install);
         self
@@ -247,46 +247,45 @@ impl Builder {
 
     /// Sets a function that is called with each request for an operation of the service and its
     /// response, before the response is sent. Tests use it to check the requests of a client.
-    /// Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
         self.observe = Some(Arc::new(observe));
         self
     }
 
-    /// Adds a token that is accepted in the header `X-Auth-Token`. Default: none.
+    /// Adds a token of the first user for the header `X-Auth-Token`. The token does not expire.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.tokens.push(token.into());
         self
     }
 
-    /// Adds a user. Default: one user with the name `emulator`, whose project and keys are stored
-    /// in the data directory. The project and keys of added users are not stored. The project id
-    /// and the keys set on this builder apply to the first user.
+    /// Adds a user. By default, there is one user named `emulator`, whose project and keys are
+    /// stored in the data directory. The project and keys of added users are not stored. The
+    /// project id and the keys set on this builder apply to the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
         self
     }
 
-    /// Adds jobs with a made-up history, which are created at the start. Seeds whose names exist
-    /// are skipped, because the data directory already has these jobs. Default: none.
+    /// Adds jobs with a predefined history, which are created at the start. Seeds whose names exist
+    /// are skipped, because the data directory already has these jobs.
     pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
         self.seeds.push(seeds);
         self
     }
 
-    /// Adds a dedicated pool. Default: `pool-cpu` and `pool-gpu`, with 16 nodes each.
+    /// Adds a dedicated pool. The default pools are `pool-cpu` and `pool-gpu`, with 16 nodes each.
     pub fn pool(mut self, pool: Pool) -> Self {
         self.pools.push(pool);
         self
     }
 
-    /// Adds a bucket that counts as encrypted and cannot be used by jobs. Default: none.
+    /// Adds a bucket that counts as encrypted, so that the emulator rejects jobs that use it.
     pub fn encrypted_bucket(mut self, bucket: impl Into<String>) -> Self {
         self.encrypted.insert(bucket.into());
         self
     }
 
-    /// Adds an organization to which jobs can be saved as images. Default: all are accepted.
+    /// Adds an organization to which jobs can be saved as images. By default, all are accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
         self

@@ -17,7 +17,7 @@ pub enum StartError {
     /// The address is not available.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, #[source] io::Error),
-    /// A directory cannot be created.
+    /// A directory cannot be created or used.
     #[error("cannot use the directory {path}: {1}", path = .0.display())]
     Directory(PathBuf, #[source] io::Error),
     /// The state in the data directory cannot be used.

@@ -1,4 +1,4 @@
-//! Running emulator.
+//! Handle of a running emulator: its addresses, its state, and its end.
 
 pub(crate) mod builder;
 pub(crate) mod error;
@@ -41,7 +41,7 @@ use crate::{
 pub struct Emulator {
     pub(crate) state: Arc<EmulatorState>,
     url: String,
-    /// URL of OBS, if it is served.
+    /// Base URL of OBS over HTTP. `None` without the feature `obs`.
     obs_url: Option<String>,
     obs_root: PathBuf,
     data_dir: PathBuf,
@@ -50,24 +50,24 @@ pub struct Emulator {
 }
 
 impl fmt::Debug for Emulator {
-    /// Writes the URL only, because other fields contain secrets.
+    /// Formats only the URL, because other fields contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulator").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
 impl Emulator {
-    /// Returns the base URL, `http://127.0.0.1:<port>`, without a slash at the end.
+    /// Returns the base URL, for example `http://127.0.0.1:37337`, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the base URL of OBS over HTTP, `http://127.0.0.1:<port>`, without a slash at the
-    /// end.
+    /// Returns the base URL of OBS over HTTP, for example `http://127.0.0.1:37339`, without a slash
+    /// at the end.
     ///
-    /// Clients of the S3 protocol put and get the files below [`obs_root`](Self::obs_root), in
-    /// path style or as `bucket.localhost`, with the keys of any user, signed by AWS V4 or V2.
+    /// S3 clients read and write the files below [`obs_root`](Self::obs_root). They use addresses
+    /// in path style or `bucket.localhost`, and sign by AWS V4 or V2 with the keys of any user.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -97,7 +97,7 @@ impl Emulator {
         &self.state.accounts.user(0).access_key
     }
 
-    /// Returns the secret key of the first user, which is valid for this emulator only.
+    /// Returns the secret key that belongs to [`access_key`](Self::access_key).
     #[must_use]
     pub fn secret_key(&self) -> &str {
         &self.state.accounts.user(0).secret_key
@@ -129,7 +129,7 @@ impl Emulator {
         &self.state.traffic.faults
     }
 
-    /// Returns the counts of requests by operationId, for all modelled operations.
+    /// Returns the counts of requests of each implemented operation, by operationId.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.state.traffic.request_counts.all()
@@ -144,22 +144,22 @@ impl Emulator {
         self.state.advance(duration).await
     }
 
-    /// Creates jobs with a made-up history, all or none, and returns their ids.
+    /// Creates jobs with a predefined history, all or none, and returns their ids.
     ///
     /// # Errors
-    /// Returns an error that describes the problem if a member breaks a rule, or if a name or an id
-    /// is taken.
+    /// Returns an error that describes the problem if a member breaks a rule, a name or an id
+    /// exists already, or a job cannot be stored.
     pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
         seeds.create_jobs(&self.state, false).await
     }
 
-    /// Returns the last 256 requests for operations, the oldest first.
+    /// Returns the last 256 authenticated requests for implemented operations, the oldest first.
     #[must_use]
     pub fn last_requests(&self) -> Vec<LoggedRequest> {
         self.state.traffic.request_log.all()
     }
 
-    /// Returns the path of the `python3` that runs boot files, or `None` if the PATH has none.
+    /// Returns the path of the `python3` that runs boot files, or `None` if no `python3` works.
     pub async fn python3() -> Option<PathBuf> {
         let python = python::python3().await?;
         Some(python.executable.clone())
@@ -214,7 +214,7 @@ impl Emulator {
     async fn end(mut self, why: StopReason) {
         self.state.work.closing.send_replace(true);
         for server in &mut self.servers {
-            // A server fails only after a panic in a connection, which has been reported.
+            // An error means that the server panicked, which has been reported.
             let _ = server.await;
         }
         self.state.store.ask_all_to_stop(why);

@@ -25,7 +25,7 @@ use crate::{
 
 /// Maximum number of file descriptors that the emulator needs for a running worker.
 const DESCRIPTORS: u64 = 5;
-/// Number of workers below which the emulator logs a warning with the maximum at its start.
+/// Maximum number of workers below which the emulator logs a warning at its start.
 const FEW_WORKERS: u32 = 100;
 
 /// Runner of the code of jobs: real processes or a simulation.

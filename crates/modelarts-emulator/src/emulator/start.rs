@@ -125,7 +125,7 @@ impl Builder {
         let sizes: HashMap<_, _> =
             pools.iter().map(|pool| (pool.id.clone(), nodes(pool.nodes))).collect();
         let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
-        // The runner has already raised the limit of open files.
+        // On Linux, the runner has already raised the soft limit of open files.
         let capacity = if starts_processes { runner::most_workers() } else { u32::MAX };
         let state = Arc::new(EmulatorState {
             accounts,
@@ -229,7 +229,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
         ] {
             *value = database.setting(name, std::mem::take(value))?;
         }
-        // The wait prevents the loss of the keys by a kill. Each response reports a failure.
+        // After the wait, a kill does not lose the keys. Later responses report an error.
         let _ = database.committed().await;
         users.push(user);
     }
@@ -249,7 +249,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     Ok(users)
 }
 
-/// Returns the address, by default with a free port, or an error if it is no loopback address.
+/// Returns the address, by default `127.0.0.1:0`, or an error if it is not a loopback address.
 fn loopback(address: Option<SocketAddr>) -> Result<SocketAddr, StartError> {
     let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     if address.ip().is_loopback() { Ok(address) } else { Err(StartError::NotLoopback(address)) }

@@ -35,10 +35,10 @@ impl Emulator {
         self.state.store.all_ids().map_err(io::Error::other)
     }
 
-    /// Returns the job with this id, or `None` if it does not exist.
+    /// Returns the job with this id, or `None` if it does not exist or cannot be read.
     ///
     /// # Errors
-    /// Returns an error if the database cannot be read.
+    /// Returns an error if the events of the job cannot be read.
     pub fn stored_job(&self, id: &str) -> io::Result<Option<StoredJob>> {
         let stored = self.state.store.read(id, |job| StoredJob {
             id: job.id.clone(),
@@ -62,7 +62,7 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// Returns the content of the log of a task, given by its rank, written so far.
+    /// Returns the log of the task with the rank `task`, as far as it is written.
     ///
     /// # Errors
     /// Returns an error if the job or the task does not exist, or the file cannot be read.

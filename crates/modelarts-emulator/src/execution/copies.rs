@@ -1,4 +1,4 @@
-//! Uploads of outputs and logs. Stop requests and time limits interrupt all copies.
+//! Uploads of outputs and logs, and interruption of all copies by stop requests and time limits.
 
 use std::io;
 
@@ -77,7 +77,7 @@ impl Driver {
     }
 
     /// Uploads outputs and logs, regardless of the exit code. The logs report incomplete outputs,
-    /// and therefore have a separate grace period. Returns `false` if the upload was interrupted.
+    /// and therefore have a separate grace period. Returns `false` if an upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.work.copy_cancellation.child_token();
         let copy = self.upload_outputs(&interrupt);

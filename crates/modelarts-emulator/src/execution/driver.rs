@@ -32,7 +32,7 @@ pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 pub(super) enum Ending {
     /// All workers ended. Contains the first failure, if any.
     Exited(Option<TaskFailure>),
-    /// The job was stopped. Contains the reason, and a worker's exit code if the code ran.
+    /// The job was stopped. Contains the reason, and the first failure of a worker, if any.
     Stopped(StopReason, Option<TaskFailure>),
     /// The job did not reach the queue, or the start of its code, within the time limit.
     PrepareTimedOut,
@@ -85,9 +85,9 @@ pub(super) struct Driver {
     pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
-    /// Grace period for copying outputs, from the first stop request that interrupts such a copy.
+    /// Grace period for uploads of outputs after a stop request.
     pub(super) upload_end: SharedLimit,
-    /// Grace period for copying logs.
+    /// Grace period for exports of logs after a stop request.
     pub(super) export_end: SharedLimit,
 }
 
@@ -205,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Returns the grace period of processes that must end. A reset ends the grace period early.
+    /// Returns the grace period of processes and copies that must end, which a reset ends early.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.settings.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);

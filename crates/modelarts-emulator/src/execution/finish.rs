@@ -135,7 +135,7 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
         Ending::Exited(None) => ("job completed".to_owned(), None),
         Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
-        // The job stopped or failed before the code ran.
+        // The job was stopped without a failure of its code, or failed before the code ran.
         _ => ("terminated".to_owned(), None),
     };
     RecordEnd { at, reason, task, recover: None }
@@ -147,7 +147,7 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     let mut closing = state.work.closing.subscribe();
     tokio::select! {
         () = state.clock.sleep(state.settings.timing.deleting) => {}
-        // If the emulator ends first, the directory of the job is not removed.
+        // If the emulator ends first, the next emulator removes the job.
         _ = closing.wait_for(|closing| *closing) => return,
     }
     purge(&state, &id).await;

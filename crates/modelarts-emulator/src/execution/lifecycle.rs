@@ -21,7 +21,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Maximum number of consecutive unconditional restarts (SOURCES D-158).
+/// Maximum number of unconditional restarts of a job, in total (SOURCES D-158).
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
@@ -133,8 +133,8 @@ impl Driver {
         self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
 
-    /// Runs the job up to the end of the code. An error is an earlier end. The `first` round starts
-    /// in Creating, others in the queue. A `requeued` job precedes others, and its wait is limited.
+    /// Runs the job to the end of its code, or returns an earlier end as an error. The `first`
+    /// round begins in Creating, others in the queue. The wait of a `requeued` job is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.settings.timing.clone();
         if first {
@@ -172,7 +172,7 @@ impl Driver {
         })
     }
 
-    /// Waits for nodes. Fails if the job is stopped, its pool is gone, or a restart times out.
+    /// Waits for nodes. Returns an error after a stop, without the pool, or if a restart times out.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.work.scheduler.has_pool(pool) {
@@ -205,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Uploads the outputs, and requeues the job. Returns `false` if the job must not be restarted.
+    /// Uploads the outputs and requeues the job, if it may be restarted. Otherwise returns `false`.
     async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
         let allowed = match (retry.unconditional, retry.times) {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Prepares all workers. A job that has run before gets new containers.
+    /// Prepares all workers. Except in the `first` round, recreates their containers.
     pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
         let limit = self.state.clock.limit(self.state.settings.timing.preparing).shared();
         for worker in &self.workers {
@@ -131,7 +131,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Performs a step. Its events are the start, and the end with the duration and the result.
+    /// Performs a copy or an installation, and records events of its start and its end.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,

@@ -86,7 +86,7 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers to exit. A failure, an interruption or a hang ends all workers.
+    /// Waits for the workers to exit. A failure, a lost node, an interruption or a hang ends all.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
@@ -277,7 +277,7 @@ impl Driver {
             let usage = self.state.work.runner.usage(worker.clone()).await;
             let log = self.state.work.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // Waiting uses some processor time, so only more than a twentieth counts as activity.
+            // Waiting uses some processor time, so less than a twentieth of `limit` is no activity.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

@@ -1,4 +1,4 @@
-//! Creation of a job with a made-up history from its seed.
+//! Creation of a job with a predefined history from its seed.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// Builds job number `n`, from 0. An error message starts with the name of the seed's member.
+    /// Builds the job with the index `n`. An error message continues the path of the seed.
     pub(super) fn build_job(
         &self,
         state: &EmulatorState,
@@ -284,7 +284,7 @@ impl Seed {
         }
         job.lifecycle.settled = job.state.is_final();
         job.lifecycle.standing = !job.lifecycle.settled;
-        // The state machine can reach all phases in the table above.
+        // The state machine permits the steps to each of the `PHASES`.
         reached.then_some(()).ok_or_else(|| format!(".phase: {phase} cannot be reached"))
     }
 }

@@ -1,4 +1,4 @@
-//! Seeds: jobs with a made-up history, for tests of lists and details.
+//! Seeds: jobs with a predefined history, for tests of lists and details.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Jobs to create with a made-up history. [`Seeds::from_json`] reads them from JSON.
+/// Jobs to create with a predefined history. [`Seeds::from_json`] reads them from JSON.
 ///
 /// ```json
 /// {"jobs": [
@@ -54,7 +54,7 @@ pub struct SeedError(String);
 
 /// Maximum number of jobs that one seed creates.
 const MAX_COUNT: u32 = 1_000_000;
-/// Number of jobs that are created between two commits.
+/// Number of jobs that are created between two waits for a commit.
 const COMMIT_BATCH: usize = 1000;
 
 impl Seeds {
@@ -147,7 +147,7 @@ impl Seeds {
     }
 }
 
-/// Adds the index of the seed to an error `sentence`, which starts with the name of the member.
+/// Adds the path of the seed to an error `sentence`, such as `.phase must be one of …`.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }

@@ -13,7 +13,7 @@ pub(crate) struct ObsPath {
 }
 
 impl ObsPath {
-    /// Parses a location; repeated slashes are one. Errors are phrases that follow the field name.
+    /// Parses a location. Merges repeated slashes. Errors are phrases that follow the field name.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
@@ -52,7 +52,7 @@ impl ObsPath {
         self.parts.last().map_or("", String::as_str)
     }
 
-    /// Returns the path relative to `directory`, if this location is inside it.
+    /// Returns the path relative to `directory`, or `None` if this location is not inside it.
     pub(crate) fn below(&self, directory: &Self) -> Option<PathBuf> {
         let rest = self.parts.strip_prefix(directory.parts.as_slice())?;
         (!rest.is_empty()).then(|| rest.iter().collect())

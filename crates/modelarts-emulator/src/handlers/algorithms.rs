@@ -33,7 +33,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // The code and the parameters must satisfy the rules for a job without data.
+    // The code and the parameters must satisfy the rules for a job without inputs and outputs.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -73,7 +73,7 @@ fn advanced_config(body: &Value) -> Value {
     if config.is_null() { json!({}) } else { config }
 }
 
-/// Returns the code directory as a tree of names, and its size in bytes.
+/// Returns the code directory as a tree of names, and its size in bytes, if it exists.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
@@ -166,8 +166,8 @@ pub(super) fn show(call: &ApiCall<'_>) -> Reply {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm and responds with 201 (SOURCES D-31). Keeps the name and the tags if the
-/// body lacks them. A body with only `metadata` changes no other member.
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). Always keeps the name, and keeps the
+/// tags if the body lacks them. A body without `job_config` changes only the metadata.
 pub(super) fn change(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
@@ -267,8 +267,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> Reply {
     ok(shown)
 }
 
-/// Validates the body of a job, and adds the members of its stored algorithm. The structure of the
-/// body is validated as received, and the body again when it is complete.
+/// Validates the body of a job, and adds the members of its stored algorithm. The body is validated
+/// as received and, with these members, again.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.records.algorithms.find(&call.user.project_id, id));

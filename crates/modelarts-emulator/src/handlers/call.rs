@@ -1,4 +1,4 @@
-//! An authenticated request for an operation.
+//! Authenticated request for an operation, with access to its parameters and jobs.
 
 use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 

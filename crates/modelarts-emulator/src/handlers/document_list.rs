@@ -17,7 +17,7 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// Reads the query. The error names the first invalid parameter in the order of the checks.
+    /// Reads the query. Returns an error for the first invalid parameter in the order of checks.
     pub(super) fn read(call: &ApiCall<'_>, sort_keys: &[&'static str]) -> Result<Self, ApiError> {
         let limit = call.number("limit", 1..=LIMIT, LIMIT)?;
         let offset = call.number("offset", 0..=usize::MAX, 0)?;

@@ -1,4 +1,4 @@
-//! Experiments: named objects to which jobs refer.
+//! Handlers of experiments, which are named groups of jobs.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};

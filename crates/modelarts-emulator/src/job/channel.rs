@@ -45,7 +45,7 @@ impl fmt::Display for DataSource {
 /// Way in which the code receives the local directory of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Command-line argument `--name=<local dir>`. The default.
+    /// Command-line argument `--name=<local dir>`. This is the default.
     Parameter,
     /// Environment variable with the name of the channel.
     Env,

@@ -82,11 +82,11 @@ pub enum EventKind {
     Queuing,
     /// The job could not be queued.
     QueueFailed,
-    /// The nodes of the job are up.
+    /// All containers have started, and the job enters the phase Running.
     Running,
     /// The code exited with code 0.
     Completed,
-    /// The code exited with a code other than 0.
+    /// The code exited with a code other than 0, or a node failed.
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
@@ -181,8 +181,7 @@ impl EventKind {
         self.fill(api.or(guide).unwrap_or(DEPENDENCIES_FAILED))
     }
 
-    /// Returns the level. A task that ends with an exit code other than 0 still has the level
-    /// `Info`, because only the job's last event is `Error`.
+    /// Returns the level. `TaskFinished` has the level `Info` for every exit code.
     #[must_use]
     pub fn level(&self) -> Level {
         match (self, self.row()) {
@@ -194,7 +193,7 @@ impl EventKind {
         }
     }
 
-    /// Returns `true` if only the billing event may follow this event.
+    /// Returns `true` if the event is the last of a job before the billing event, on the service.
     pub(crate) fn is_final(&self) -> bool {
         self.row().is_some_and(|row| row.is_final)
     }
@@ -212,7 +211,7 @@ impl EventKind {
         }
     }
 
-    /// Returns the row of the OpenAPI description, or `None` if the emulator defines the text.
+    /// Returns the row of the OpenAPI description, or `None` for texts of the cluster and emulator.
     fn row(&self) -> Option<&'static EventRow> {
         if matches!(self, Self::Given { .. }) {
             return None;

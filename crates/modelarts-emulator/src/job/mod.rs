@@ -77,7 +77,7 @@ pub(crate) struct History {
     pub(crate) schedule_count: u32,
     /// Number of restarts after a failure.
     pub(crate) restarts: u32,
-    /// Samples of `node_count_metrics`: times and node counts. Responses add the latest sample.
+    /// Samples of `node_count_metrics`: times and node counts. Responses add the current one.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
@@ -174,7 +174,7 @@ impl Job {
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// Returns `true` if this active job and `other` write to the same output location.
+    /// Returns `true` if this job is active, and shares a project and an output with `other`.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.owner.project == other.owner.project

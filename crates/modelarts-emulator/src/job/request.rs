@@ -96,9 +96,9 @@ pub(crate) enum LogExport {
 /// Restarts requested by the annotations `fault-tolerance/…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Maximum number of restarts. A value other than 0 also requests a pre-check.
+    /// Maximum number of restarts. If it is not 0, the job also has a pre-check of its nodes.
     pub(crate) times: u32,
-    /// `true` if any failure restarts the job, at most three consecutive times.
+    /// `true` if any failure restarts the job, at most three times.
     pub(crate) unconditional: bool,
     /// `true` if the job is restarted in place when it hangs.
     pub(crate) hang: bool,
@@ -203,7 +203,7 @@ impl JobRequest {
         self.auto_stop_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns the detection time of hangs: `MA_HANG_DETECT_TIME` in minutes, default 30.
+    /// Returns the detection time of hangs: `MA_HANG_DETECT_TIME` minutes, or 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -222,7 +222,7 @@ impl JobRequest {
             .unwrap_or_default()
     }
 
-    /// Returns the priority. Default: 1. The values 0 to 3 are accepted (SOURCES D-68).
+    /// Returns the priority, 0 to 3, which defaults to 1 (SOURCES D-68).
     pub(crate) fn priority(&self) -> i64 {
         let priority = self.body.pointer("/spec/schedule_policy/priority");
         priority.and_then(Value::as_i64).unwrap_or(1)

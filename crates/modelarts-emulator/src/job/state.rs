@@ -13,7 +13,7 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// The creation failed. Failures with other secondary phases cannot occur in the emulator.
+    /// The creation failed. The emulator has no other secondary phase of `Abnormal`.
     CreateFailed,
 }
 
@@ -43,7 +43,7 @@ impl JobState {
         matches!(self, Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed)
     }
 
-    /// Returns `true` if a stop is accepted. In Terminating, it is rejected (SOURCES D-153).
+    /// Returns `true` if a stop has an effect. In Terminating, it has none (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
@@ -106,7 +106,7 @@ impl StopReason {
         self.urgency() > 0
     }
 
-    /// Returns `true` if the emulator ends, and the next emulator continues the job.
+    /// Returns `true` if the emulator ends. The next emulator continues the job, or terminates it.
     pub(crate) const fn is_end_of_emulator(self) -> bool {
         matches!(self, Self::Shutdown | Self::Suspend)
     }

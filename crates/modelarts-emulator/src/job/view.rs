@@ -134,7 +134,7 @@ fn metadata(job: &Job, body: &Value) -> Value {
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.history.nodes.clone();
-    // Until the job ends, responses include the latest sample, and the duration extends to it.
+    // Until the job ends, responses add a sample at the current time, the end of the duration.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -354,7 +354,7 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// Renders an output of a role. Roles always have the default mode and period (SOURCES O).
+/// Renders an output of a role. Its mode and period are always the defaults (SOURCES O).
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();

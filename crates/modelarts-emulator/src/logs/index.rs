@@ -10,7 +10,7 @@ use crate::logs::{
     lines::{LineCollector, LineQuery, Page},
 };
 
-/// Size in bytes of a block. A page reads at most one block beyond its own lines.
+/// Initial size of a block in bytes, and number of bytes that a page reads at a time.
 const BLOCK: usize = 64 << 10;
 /// Even number of blocks of a log (256 KiB of memory) at which the block size doubles.
 const MAX_BLOCKS: usize = 1 << 15;
@@ -36,7 +36,7 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The most recently used index comes first. A locked index is in use and is kept.
+        // Starts with the most recently used index. A locked index is in use, and counts as empty.
         let kept = all.iter().rev().take(MAX_LOGS - 1).take_while(|(_, index)| {
             entries += index.try_lock().map_or(0, |index| index.line_ends.capacity());
             entries <= MAX_ENTRIES

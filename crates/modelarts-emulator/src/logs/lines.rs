@@ -9,7 +9,7 @@ pub(crate) struct LineQuery {
     pub(crate) count: usize,
     /// `true` to select the lines after the base line, `false` to select those before it.
     pub(crate) ascending: bool,
-    /// Number of the base line. Default: the beginning or the end of the log.
+    /// Number of the base line. `None` stands for the beginning or the end of the log.
     pub(crate) base: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct LineCollector {
 }
 
 impl LineCollector {
-    /// The first piece starts at `at`; `lines` lines begin before it, none of them requested.
+    /// Creates a collector. `at` is the start of the first piece, before which `lines` lines begin.
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
@@ -119,7 +119,7 @@ impl LineCollector {
         self.first += 1;
     }
 
-    /// Returns the lines next to the base line that fit, or the beginning of a line that is longer.
+    /// Returns the kept lines, or the part that fits of a longer line, or `None` without any line.
     pub(super) fn finish(self) -> Option<Page> {
         let lines = self.kept.len();
         let mut content: Vec<u8> = self.kept.into_iter().flatten().collect();

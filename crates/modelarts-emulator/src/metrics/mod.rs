@@ -83,7 +83,7 @@ impl Metrics {
         }
     }
 
-    /// Returns all six series of a pod at `now`, or `None` before its first sample.
+    /// Returns all six series of a pod at `now`, or `None` if it has no sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
         let minutes = match self.scripted_minutes(pod, now)? {
             Some(scripted) => Some(scripted),
@@ -92,7 +92,7 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// Returns the measured minutes of processor and memory. This machine has no accelerator cards.
+    /// Returns the measured processor and memory usage by minute. Accelerators are not measured.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -189,7 +189,7 @@ impl Metrics {
     }
 }
 
-/// Returns the row id of the series of a pod, and the start of the series in milliseconds.
+/// Returns the row id and the start in milliseconds of the series of a pod, if it exists.
 fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;

@@ -26,7 +26,7 @@ struct Reading {
 
 impl Default for Meter {
     fn default() -> Self {
-        // sysinfo would keep a descriptor for each process, and raise the limit of open files.
+        // Keeps sysinfo from holding descriptors. On Linux, also raises the limit of open files.
         sysinfo::set_open_files_limit(0);
         Self(Mutex::default())
     }

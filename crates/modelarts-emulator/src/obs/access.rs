@@ -67,7 +67,7 @@ fn known_key(state: &EmulatorState, access_key: &str) -> S3Result<KnownKey> {
     })
 }
 
-/// Check of a signed request: its signature, its security token, and the faults of its operation.
+/// Check of a request between the verification of its signature by s3s and its operation.
 pub(super) struct Access(pub(super) Arc<EmulatorState>);
 
 #[async_trait::async_trait]
@@ -193,7 +193,7 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     Ok(())
 }
 
-/// Checks the security token, which clients send as a header or, if presigned, in the query.
+/// Checks the token and the expiration of a temporary key. The token is a header or in the query.
 fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) -> S3Result<()> {
     let Some(wanted) = &key.security_token else {
         return Ok(());

@@ -66,7 +66,7 @@ pub(super) fn encoded(text: String, url: bool) -> String {
     }
 }
 
-/// Returns the continuation token of the page after a key or common prefix.
+/// Returns the continuation token of the page after a key, a common prefix or a bucket.
 pub(super) fn encode_token(last: &str) -> String {
     utf8_percent_encode(last, NON_ALPHANUMERIC).to_string()
 }

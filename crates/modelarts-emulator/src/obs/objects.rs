@@ -287,7 +287,7 @@ fn truncate_to_parent(key: &mut String) {
     key.truncate(end);
 }
 
-/// Copies a file to `target` on another file system. Readers see the whole file or no file.
+/// Copies a file to `target` on another file system. Readers never see an incomplete file.
 fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
     let directory = target.parent().unwrap_or(target);
     let mut file = tempfile::Builder::new()

@@ -1,4 +1,4 @@
-//! Operations of OBS.
+//! Operations of OBS: conversion of S3 requests to calls of the store, and of results to responses.
 
 use std::io::{Seek, SeekFrom};
 

@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Returns `None` for devices, and for links that are broken, circular or lead out of the root.
+    /// Returns `None` for special files, and for links that are broken, circular or leave the root.
     fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {

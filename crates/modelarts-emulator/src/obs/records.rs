@@ -68,7 +68,7 @@ pub(super) struct Record {
     pub(super) headers: StoredHeaders,
 }
 
-/// Returns the ETag of a file that a job has written. It has a hyphen because it is not an MD5.
+/// Returns the ETag of a file without a valid record. It has a hyphen because it is not an MD5.
 pub(super) fn unknown_etag(identity: Identity) -> String {
     let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));

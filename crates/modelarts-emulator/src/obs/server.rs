@@ -41,7 +41,7 @@ struct ObsServer {
     port: u16,
 }
 
-/// Creates the router for the objects below `root`. Fails if the upload directory is unusable.
+/// Creates the router for objects below `root`. Returns an error if `obs-uploads` is unusable.
 pub(crate) fn router(
     state: Arc<EmulatorState>,
     root: ConfinedDir,
@@ -163,7 +163,7 @@ fn error_response(error: S3Error) -> Response {
     }
 }
 
-/// Returns the response with which a fault replaces an operation, in the format of OBS.
+/// Returns the OBS response of a fault that replaces the operation, or `None` for other faults.
 fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
     let (status, retry_after, code, message) = match fault {
         Fault::Status { status, retry_after, error_code, error_msg } => {

@@ -284,7 +284,7 @@ fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     })
 }
 
-/// Streams `length` bytes of a file. Fails if the file is shorter, for example after a rewrite.
+/// Streams `length` bytes of a file. The stream fails if the file has become shorter.
 pub(super) fn body(file: File, length: u64) -> StreamingBlob {
     let first = read_next(file, length);
     StreamingBlob::wrap(stream::unfold(first, |reading| async move {

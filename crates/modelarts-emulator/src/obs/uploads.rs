@@ -158,7 +158,7 @@ impl ObjectStore {
         let mut file = self.temporary()?;
         let mut length = 0;
         for path in files {
-            // The kernel copies the bytes, so they do not pass through this process.
+            // On Linux, the kernel copies the bytes without passing them through this process.
             let copied =
                 File::open(path).and_then(|mut part| io::copy(&mut part, file.as_file_mut()));
             length += match copied {
@@ -253,7 +253,7 @@ impl ObjectStore {
         }
     }
 
-    /// Copies a range of an object to a temporary file.
+    /// Copies the content of an object, which has `length` bytes, to a temporary file.
     pub(super) fn copy_content(&self, source: Option<File>, length: u64) -> S3Result<Received> {
         let file = self.temporary()?;
         let copied = match source {

@@ -227,7 +227,7 @@ pub(crate) enum OnStop {
     Leave,
 }
 
-/// Parses the command line after the flags of its configuration file. `given[0]` is skipped.
+/// Parses a command line, preceded by the flags of its configuration file. Skips `given[0]`.
 pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     let serve = match Arguments::parse_from(given).command {
         Command::Serve(serve) => serve,

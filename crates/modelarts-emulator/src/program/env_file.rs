@@ -16,7 +16,7 @@ pub(crate) struct EnvFile {
 }
 
 impl EnvFile {
-    /// Checks that the file can be written. An existing file is unchanged.
+    /// Checks `path` by creating a temporary file beside it. An existing file is unchanged.
     pub(crate) fn create(path: PathBuf) -> Result<Self, String> {
         let failed = |error: &io::Error| failure(&path, error);
         if path.file_name().is_none() || path.exists() && !path.is_file() {

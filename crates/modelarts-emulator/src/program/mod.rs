@@ -1,8 +1,8 @@
 //! Program of the emulator, `modelarts-emulator serve`.
 //!
 //! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
-//! on stderr. Ctrl-C and SIGTERM end the program, and also its jobs unless `--on-stop leave` is
-//! given. With `--end-with-stdin`, the end of stdin has the same effect.
+//! on stderr. Ctrl-C and SIGTERM end the program and its jobs or, with `--on-stop leave`, suspend
+//! the jobs until the next start. With `--end-with-stdin`, the end of stdin has the same effect.
 
 mod arguments;
 mod env_file;
@@ -156,7 +156,7 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for the end of stdin, on a thread because a task would delay the end of the process.
+/// Waits for the end of stdin in a thread, because a task would delay the end of the process.
 async fn stdin_closed() {
     let (closed, end) = oneshot::channel();
     thread::spawn(move || {

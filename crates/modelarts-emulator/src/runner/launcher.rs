@@ -19,7 +19,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// Prepares the launcher. `is_own` is `true` for stored jobs, whose workers may still run.
+    /// Prepares the launcher. `is_own` accepts the ids of stored jobs, whose workers may still run.
     fn prepare<'a>(
         self: Arc<Self>,
         _is_own: &'a (dyn Fn(&str) -> bool + Sync),
@@ -58,7 +58,6 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     fn kill_all(&self);
 }
 
-/// Settings of all runners.
 #[derive(Debug)]
 pub(crate) struct RunnerSettings {
     pub(crate) obs: ConfinedDir,
@@ -121,7 +120,7 @@ pub(crate) enum Loss {
     NodeFault,
     #[cfg(feature = "slurm")]
     Preempted,
-    /// An operator of the nodes ended the job.
+    /// The job was cancelled in the cluster, for example by an operator.
     #[cfg(feature = "slurm")]
     Cancelled,
 }

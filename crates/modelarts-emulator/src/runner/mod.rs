@@ -183,7 +183,7 @@ impl Runner {
         self.with_files(worker, write).await
     }
 
-    /// Returns the last `limit` bytes of the log, or `None` while the log is empty.
+    /// Returns the last `limit` bytes of the log, or `None` if the log is empty or unreadable.
     pub(crate) async fn log_tail(&self, worker: Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let tail = move |files: &WorkerFiles, worker: &Worker| files.log_tail(worker, limit);
         self.with_files(worker, tail).await

@@ -71,7 +71,7 @@ impl WorkerFiles {
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Creates the directory for `/cache`, and a link in the home unless its name is taken.
+    /// Creates the directory for `/cache`, and a link to it in the home unless its name is taken.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
@@ -154,7 +154,7 @@ impl WorkerFiles {
         Ok(content)
     }
 
-    /// Opens the log for reading, or returns `None` while the log is empty.
+    /// Opens the log for reading. Returns `None` if it is empty, unreadable or not a regular file.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self.worker_directory(worker).join(worker.log_file());
         let aside = self.moved_log(worker);
@@ -193,7 +193,7 @@ impl WorkerFiles {
             Transfer::StoredOutput(index) => {
                 let output = &request.outputs[index];
                 match copy_in(&output.source, &output.local_dir) {
-                    // In the first run of a recovered job, the output has no existing content.
+                    // Before the first upload, the output has no content in OBS.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     result => result,
                 }

@@ -143,7 +143,7 @@ async fn move_clock(
     ))
 }
 
-/// Deletes all stored resources, faults and counts. Responds after the last deletion.
+/// Deletes jobs, algorithms, experiments, quotas, faults, counts and logged requests.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.traffic.faults.clear();
     state.traffic.request_counts.clear();
@@ -226,7 +226,7 @@ async fn follow_link(
     response
 }
 
-/// Parses a byte range such as `bytes=7-` or `bytes=7-12`. Other ranges are ignored.
+/// Parses a byte range such as `bytes=7-` or `bytes=7-12`. Returns `None` for other ranges.
 fn parse_range(text: &str) -> Option<Range<u64>> {
     let (start, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let start = start.parse().ok()?;

@@ -24,7 +24,7 @@ use crate::{api::response::Cut, server::request_body::READ_TIMEOUT};
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// Maximum time for reading the remaining bytes of a rejected request after its response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// Delay before the next accept when file descriptors are exhausted.
+/// Delay after a failed accept, for example when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 pub(crate) async fn serve(listener: TcpListener, router: Router, closing: watch::Receiver<bool>) {

@@ -90,7 +90,7 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Checks the target and the credentials. Like a gateway, looks up the operation first.
+/// Checks the target and then the credentials, like the gateway of the service.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,

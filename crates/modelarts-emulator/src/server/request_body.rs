@@ -27,7 +27,7 @@ pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
     }
 }
 
-/// Body of a request, as an argument of a route handler.
+/// Extractor of the body of a request, with the limits of [`read`].
 pub(super) struct RequestBody(pub(super) Bytes);
 
 impl<S: Sync> FromRequest<S> for RequestBody {

@@ -28,7 +28,7 @@ const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 /// Methods of the operations, in the order of the header `Allow`.
 const METHODS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
 
-/// Builds the router. Requests for routes that are not in the table are rejected with status 501.
+/// Builds the router. Requests for other routes are rejected, for example with status 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     let refuse = |target| {
         move |State(state): State<Arc<EmulatorState>>, request: Request| {

@@ -25,7 +25,7 @@ pub(super) struct CountKey {
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// Creates a key; `None` for long selections and for tags and hosts, whose time span moves.
+    /// Creates a key. Returns `None` for long selections, and for tags and hosts, whose span moves.
     pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),

@@ -266,7 +266,7 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
 /// Maximum number of characters looked up in the index. The rest is compared in the candidates.
 const MAX_PHRASE_LENGTH: usize = 64;
 
-/// Returns the longest requested part of a name, in the query syntax of the index, if one exists.
+/// Returns the longest part of a name as a query of the index, or `None` if all are too short.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
         Test::Contains(part) if !part.contains('\0') => Some((key, part)),

@@ -214,7 +214,7 @@ impl JobStore {
         }
     }
 
-    /// Calls `look` after every change until it returns a value. Waits until the state is stored.
+    /// Calls `look` now and after each change until it returns a value, and waits for a commit.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,

@@ -51,7 +51,7 @@ pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
 }
 
 impl Selection {
-    /// Scans the jobs for the page. Returns `None` if the scan would exceed `max_scanned` jobs.
+    /// Scans jobs for the page. Returns `None` for too many groups or scanned jobs.
     pub(crate) fn scan(
         &self,
         connection: &Connection,

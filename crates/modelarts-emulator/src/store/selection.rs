@@ -51,7 +51,7 @@ pub(crate) struct Selection {
     pub(crate) from: Option<Timestamp>,
     /// Latest creation time, inclusive.
     pub(crate) to: Option<Timestamp>,
-    /// `true` if the oldest jobs come first. Jobs with the same time are in the order of creation.
+    /// `true` if the oldest jobs come first. The row id breaks ties, in the same direction.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
     pub(crate) limit: u64,
@@ -76,7 +76,7 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// Returns the value of a job. Its column is equal, but empty for the default type of runtime.
+    /// Returns the value of a job. Its column is equal, but empty for an absent type of runtime.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {

@@ -50,13 +50,13 @@ pub enum Fault {
         /// and 500, `APIGW.0201` for 504, and `Emulator.0nnn` otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_code: Option<String>,
-        /// `error_msg` of the body.
+        /// `error_msg` of the body. The default depends on the status.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
     /// A response with this status and a date in `Retry-After`; the operation is not executed.
     StatusUntil {
-        /// Status of the response, 200 to 599; default 429.
+        /// Status of the response, 200 to 599, which defaults to 429.
         #[serde(default = "too_many_requests")]
         status: u16,
         /// Time from the current time of the emulator's clock to the date, in seconds.
@@ -64,7 +64,7 @@ pub enum Fault {
     },
     /// An HTML page of a load balancer; the operation is not executed.
     Html {
-        /// Status of the response, 200 to 599.
+        /// Status of the response, 200 to 599, which defaults to 502.
         #[serde(default = "bad_gateway")]
         status: u16,
     },
@@ -118,7 +118,7 @@ pub struct FaultRule {
     /// operations of OBS have the names of the S3 API, such as `obs.PutObject`, or `obs.*` for all.
     /// The download of a log from its link is not an operation, and no rule applies to it.
     pub operation: String,
-    /// Number of remaining responses with the fault. Default: 1. [`u32::MAX`] means no limit.
+    /// Number of remaining responses with the fault. Defaults to 1. [`u32::MAX`] means no limit.
     #[serde(default = "once")]
     pub times: u32,
     /// Fault that the responses get.
@@ -141,7 +141,7 @@ impl FaultRule {
         Self { operation: operation.into(), times, fault }
     }
 
-    /// Parses a rule. Rejects rules that would have no effect.
+    /// Parses a rule. Returns an error for unknown fields, and in the cases of [`Faults::add`].
     pub(crate) fn from_json(value: &Value) -> Result<Self, String> {
         let rule: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -213,7 +213,7 @@ impl Faults {
     /// Appends a rule.
     ///
     /// # Errors
-    /// Returns an error message if the operation does not exist, or if the status is not valid.
+    /// Returns an error message if the operation or status is invalid, or OBS has no such fault.
     pub fn add(&self, rule: FaultRule) -> Result<(), String> {
         rule.check()?;
         if rule.times > 0 {

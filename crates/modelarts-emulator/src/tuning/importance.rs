@@ -36,7 +36,7 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     Some((share, 2.0 * share.sqrt() * (1.0 - share) / count.sqrt()))
 }
 
-/// Returns the value and the reward of each trial. Texts are numbered by first occurrence.
+/// Returns the value and the reward of each trial with both. Texts are numbered as they occur.
 fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     let mut texts: Vec<&str> = Vec::new();
     let mut points = Vec::new();

@@ -11,7 +11,7 @@
 //! - The first of `reward_attrs` is the leading reward.
 //! - The regular expression is applied to each line. The reward is its first group, or the whole
 //!   match if the expression has no group.
-//! - A job is Completed if at least one of its trials exited with code 0.
+//! - A job is Completed if at least one of its trials exited with code 0 or was stopped on request.
 
 pub(crate) mod importance;
 pub(crate) mod settings;

@@ -40,7 +40,7 @@ enum Setting {
 }
 
 const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
-/// Number of trials of a search. Its maximum is the maximum number of jobs of a project.
+/// Number of trials of a search. Its maximum is the default quota of jobs of a project.
 const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
 const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
 /// Maximum number of concurrent trials. An extension of the emulator, whose trials are processes.

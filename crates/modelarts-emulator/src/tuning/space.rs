@@ -12,7 +12,7 @@ pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// Range, continuous or with a number of points including both ends, which are not stored.
+    /// Range, either continuous or with a number of equidistant points that include both ends.
     Range {
         low: f64,
         high: f64,
@@ -49,7 +49,7 @@ impl Space {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Selects values. `coordinate` is the position, 0 to 1, in the range or list of a parameter.
+    /// Selects values. `coordinate` returns a position from 0 to 1 in a parameter's range or list.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
         parameters.map(|(name, values)| (name.clone(), values.at(coordinate()))).collect()

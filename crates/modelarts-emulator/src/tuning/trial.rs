@@ -31,9 +31,9 @@ const MAX_REPORTS: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TrialStatus {
     Running,
-    /// The code exited with code 0, or was stopped on request.
+    /// The code exited with code 0, or was stopped.
     Terminated,
-    /// The code exited with a code other than 0.
+    /// The code exited with a code other than 0, or its node was lost.
     Error,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct RewardScraper<'a> {
     latest: Vec<String>,
 }
 
-/// Maximum length in bytes of a line that is searched for rewards.
+/// Size in bytes above which an incomplete line is searched for rewards without its rest.
 const MAX_LINE: usize = 64 << 10;
 
 impl<'a> RewardScraper<'a> {

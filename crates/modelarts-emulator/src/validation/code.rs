@@ -169,7 +169,7 @@ fn has_local_dirs(job: &Creation<'_>) -> bool {
     job.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// Returns the local code directory, unless the code is in the image, as with `file://`.
+/// Returns the local code directory, unless the engine ignores it or the image contains the code.
 fn local_code_dir<'a>(job: &Creation<'a>) -> Option<&'a str> {
     let path = job.text("/algorithm/local_code_dir")?.trim_end_matches('/');
     let in_image = job.text(CODE_DIR).is_some_and(|path| path.starts_with("file://"));

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
-/// Returns each role as received, with known fields only, and as the body of an ordinary job.
+/// Returns each role as received, without unknown fields, and as the body of an ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known_part = known_part(given);
     let tasks = match known_part["tasks"].take() {

@@ -73,7 +73,7 @@ fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str>
     channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
 }
 
-/// Returns all paths except the search file: `/config/search.yaml` in a missing bucket is accepted.
+/// Returns all OBS paths except that of the search file, which may be in a missing bucket.
 fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     let fields = [
         CODE_DIR,

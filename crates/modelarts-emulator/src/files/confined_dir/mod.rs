@@ -32,7 +32,7 @@ pub(crate) enum OnEscape {
 }
 
 impl ConfinedDir {
-    /// Creates the directory `root` if it does not exist. Only the current user can access it.
+    /// Creates the directory `root` for the current user only, if it does not exist.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
         let mode = 0o700;
         let mut directories = fs::DirBuilder::new();
@@ -49,7 +49,7 @@ impl ConfinedDir {
         Ok(Self { root, mode: 0o700 })
     }
 
-    /// Gives new directories the mode of the umask, because the root restricts access to them.
+    /// Lets the umask determine the mode of new directories; the root already restricts access.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self { mode: 0o777, ..self }
     }
@@ -73,7 +73,7 @@ impl ConfinedDir {
         Ok(path)
     }
 
-    /// Writes a file atomically. A link at the path is replaced.
+    /// Writes a file atomically. A link to a file at the path is replaced, not followed.
     pub(crate) fn write(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
         let directory = self.directory(relative.parent().unwrap_or(Path::new("")))?;
         let target = directory.join(relative.file_name().unwrap_or(OsStr::new("file")));
@@ -117,9 +117,9 @@ impl ConfinedDir {
     }
 }
 
-/// Copies a file or a directory tree into a directory, and returns the skipped entries. Follows
-/// links in `from`, replaces files and links in `to`, and omits incomplete files of an earlier
-/// copy.
+/// Copies a file or a directory tree into a directory, and returns a message per skipped entry.
+/// Follows links in `from`, replaces files and links in `to`, and omits incomplete files of an
+/// earlier copy.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),

@@ -20,7 +20,7 @@ const MAX_TAG: usize = 64;
 /// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// Returns the status of an image. Saving fails if the container ends earlier, in whole seconds.
+/// Returns the status of an image. Saving fails if the container ends before the image is saved.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.settings.timing.saving_image);
     let end = job.history.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -69,7 +69,7 @@ fn read_word<'a>(
     Ok(text)
 }
 
-/// Saves a running job as an image; `runtime_type` is optional (openapi/SOURCES.md, D-116).
+/// Saves the container of a running task as an image. `runtime_type` is optional (SOURCES D-116).
 pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     call.read(|_| ())?;
     let body = call.json()?;

@@ -16,7 +16,7 @@ use crate::{
     runner::worker_files::LogTail,
 };
 
-/// Maximum size in bytes of a log preview: 5 MB.
+/// Maximum size of a log preview, in bytes: 5 MiB.
 const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Creation, lists, changes, stops and deletions of jobs.
+//! Handlers of jobs: creation, lists, changes, stops, deletions, tasks and stages.
 
 pub(crate) mod events;
 pub(crate) mod images;
@@ -77,7 +77,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     ok(call.read(|job| view::job(job, now))?)
 }
 
-/// Changes the description, and the priority of a queued job. Stores and returns other members.
+/// Changes the description, and priority and preemptibility of a queued job. Stores other members.
 pub(crate) fn change(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     body_shape::check_against(&CHANGE, &body)?;
@@ -124,7 +124,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> Reply {
     with_ignored_fields(StatusCode::OK, Value::Null, ignored)
 }
 
-/// Deletes a job asynchronously. An active job is stopped first (SOURCES D-156).
+/// Deletes a job asynchronously. Stops an active job first, or rejects the request (SOURCES D-156).
 pub(crate) fn delete(call: &ApiCall<'_>) -> Reply {
     let active = call.read(|job| !job.state.is_final())?;
     if active && call.state.settings.quirks.delete_active == DeleteActive::Refuses {

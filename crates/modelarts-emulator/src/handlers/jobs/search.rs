@@ -34,13 +34,13 @@ pub(super) struct JobSearch {
     addresses: Vec<IpAddr>,
     workspace_id: String,
     limit: i64,
-    /// Page number, starting from 0 (SOURCES D-57).
+    /// The parameter as received. [`JobsOffset`] selects its unit (SOURCES D-57).
     offset: i64,
     group_by: String,
     count: JobsCount,
 }
 
-/// Returns the filter key with this name (SOURCES O), or `None` if its values are not strings.
+/// Returns the filter key named `text` (SOURCES O), or `None` for `create_time` and unknown names.
 fn text_key(text: &str) -> Option<Key> {
     Some(match text {
         "id" => Key::Id,
@@ -158,7 +158,7 @@ impl JobSearch {
     }
 }
 
-/// Rejects null in members that the OpenAPI description does not declare as nullable.
+/// Rejects null members of the body and of its tags, which the OpenAPI description does not permit.
 fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {

@@ -102,7 +102,7 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Finds jobs that have every tag key with one of the given values, or any value if none is given.
+/// Finds jobs by tags, workspace and name, or only counts them. A tag without values matches any.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

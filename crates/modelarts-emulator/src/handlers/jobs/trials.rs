@@ -115,7 +115,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> Reply {
     }
 }
 
-/// Returns the path of a chart below the log directory or, without one, the first output in OBS.
+/// Returns the path of a chart below the log directory or else the first output in OBS, if any.
 fn chart_file(request: &JobRequest, name: &str) -> Option<String> {
     let mut outputs = request.outputs.iter();
     let directory = match &request.log_export {

@@ -24,14 +24,14 @@ pub(crate) struct ObsEndpoint {
     pub(crate) users: HashMap<String, User>,
 }
 
-/// Part of the environment of a worker that its node determines.
+/// Part of the environment of a worker that depends on its node.
 #[derive(Debug, Default)]
 pub(crate) struct HostEnvironment {
     /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
     pub(crate) url: Option<String>,
     /// Endpoint of OBS over HTTP, if the emulator serves it and workers can reach it.
     pub(crate) obs: Option<ObsEndpoint>,
-    /// Environment variables by which the node assigns devices to the job.
+    /// Environment variables by which Slurm assigns devices to the job.
     pub(crate) devices: Vec<(String, String)>,
 }
 

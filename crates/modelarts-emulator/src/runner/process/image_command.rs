@@ -40,7 +40,7 @@ impl From<ImageCommand> for String {
 }
 
 impl ImageCommand {
-    /// Wraps a program. `worker` is the worker's directory. Fails if the image looks like a flag.
+    /// Wraps a program, to run it in `image`. Returns an error if `image` begins with a hyphen.
     pub(super) fn wrap(
         &self,
         image: &str,

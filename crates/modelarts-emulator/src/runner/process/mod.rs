@@ -85,7 +85,7 @@ pub(crate) struct Settings {
 }
 
 impl ProcessRunner {
-    /// Creates the runner. Ends earlier processes: those in `records`, or started below `jobs`.
+    /// Creates the runner. Ends processes of an earlier emulator, found by `records` and `jobs`.
     pub(crate) fn new(
         files: WorkerFiles,
         jobs: &Path,
@@ -209,7 +209,7 @@ impl ProcessRunner {
         let python = interpreters.first().copied();
         let (program, arguments) = self.command(worker, &directory, &stage, python)?;
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // No step may fail once the process has started.
+        // This step may fail, and therefore precedes the start of the process.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
@@ -287,7 +287,7 @@ impl ProcessRunner {
         }
     }
 
-    /// Returns the command that runs the image of a worker, if the job specifies an image.
+    /// Returns the command for images, if one is configured and the job of the worker has an image.
     fn image_command(&self, worker: &Worker) -> Option<&ImageCommand> {
         let image = self.settings.image.as_ref();
         image.filter(|_| worker.request.engine.contains_key("image_url"))

@@ -79,7 +79,7 @@ fn build() -> ZipResult<Vec<u8>> {
     let names = files.iter().map(|(path, _)| *path).chain([record.as_str()]);
     let lines: String = names.map(|path| format!("{path},,\n")).collect();
     files.push((&record, &lines));
-    // Python can also import modules from the wheel if they are not compressed.
+    // Python imports uncompressed modules directly from the wheel, even without the module zlib.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files {

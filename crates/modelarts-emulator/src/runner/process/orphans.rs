@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
-    /// Kills all recorded groups that still run, and creates an empty record.
+    /// Kills the recorded groups and marked processes that still run, and creates an empty record.
     pub(super) fn end_all(records: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = ConfinedDir::create(records)?;
         let directory = directory.root().to_owned();

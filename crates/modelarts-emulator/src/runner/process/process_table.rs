@@ -1,6 +1,6 @@
 //! Processes of this machine, assigned to the runs of jobs by process group or by a mark that
-//! children inherit: a variable, which finds a process that has left the group, and on Linux a
-//! limit of thousands of years on real-time computing, which finds one without the variable.
+//! children inherit: a variable, which finds a process that has left the group, and on Linux an
+//! `RLIMIT_RTTIME` of thousands of years, which finds one without the variable.
 //!
 //! Without `/proc`, as on macOS, processes that have left their group are not found.
 
@@ -33,7 +33,7 @@ const LIMIT_LINE: &str = "Max realtime timeout";
 pub(crate) struct RunMark {
     /// Value of [`RUN_VARIABLE`].
     pub(super) variable: OsString,
-    /// Limit on real-time computing, in microseconds.
+    /// Value of `RLIMIT_RTTIME`, in microseconds.
     limit: u64,
 }
 
@@ -178,7 +178,7 @@ impl ProcessTable {
         Arc::clone(&latest)
     }
 
-    /// Waits for the end of a group; with `has_init` not for its leader, the first in a view.
+    /// Waits for the end of a group or, with `has_init`, of all its processes except the leader.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid, has_init: bool) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
@@ -191,7 +191,7 @@ impl ProcessTable {
         }
     }
 
-    /// Kills the remaining processes of a run, and waits until they have ended.
+    /// Kills the remaining processes of a run, and waits up to [`KILL_TIMEOUT`] for their end.
     pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &RunMark) {
         let start = Instant::now();
         loop {
@@ -238,7 +238,7 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// Lists the processes since `since` (clock ticks). `first_limit` is the first limit of `jobs`.
+/// Lists processes started from `since` on, with their marks. Returns `None` without `/proc`.
 fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;

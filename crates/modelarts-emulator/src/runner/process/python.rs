@@ -86,7 +86,7 @@ impl Python {
     }
 }
 
-/// Returns the `python3` of the `PATH`, if it exists. It is determined once per process.
+/// Returns the `python3` of the `PATH`, if it works. It is determined once per process.
 pub(crate) async fn python3() -> Option<&'static Python> {
     static PYTHON: tokio::sync::OnceCell<Option<Python>> = tokio::sync::OnceCell::const_new();
     PYTHON
@@ -208,7 +208,7 @@ async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::
     if output.status.success() {
         return Ok(out + &error);
     }
-    // The last line of pip's output states the cause.
+    // The last error line of pip's output states the cause.
     let message = error
         .lines()
         .rev()

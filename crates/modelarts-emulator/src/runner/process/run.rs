@@ -43,7 +43,7 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRuns {
-    /// Ends the processes of an earlier emulator: those in `records`, or started below `jobs`.
+    /// Ends the processes of an earlier emulator: those in `records`, or with a mark below `jobs`.
     pub(super) fn new(
         jobs: &Path,
         records: &Path,

@@ -10,7 +10,7 @@ pub(super) const GO: &[u8] = b"go\n";
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
 /// Returns a command that reads the line and becomes `program` with exactly `variables`, which its
-/// environment must contain. Standard output becomes standard error, as it may be a report.
+/// environment must contain. Standard output, used by bubblewrap, becomes standard error.
 pub(super) fn words(
     program: OsString,
     arguments: impl IntoIterator<Item = OsString>,

@@ -29,12 +29,12 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    /// Socket to the watchdog process, if it runs. Writing to a closed pipe would raise SIGPIPE.
+    /// Socket to the watchdog process, if it runs. Writing to a closed pipe could raise SIGPIPE.
     line: Option<UnixStream>,
 }
 
 impl Watchdog {
-    /// Creates the watchdog. Must be called within the runtime.
+    /// Creates a watchdog that kills the groups. Must be called within the tokio runtime.
     pub(crate) fn new(mark: (String, String), temporary: Option<PathBuf>) -> Self {
         Self::with_signal(Signal::KILL, mark, temporary)
     }
@@ -52,7 +52,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// Records a process group. Must be called within the runtime.
+    /// Records a process group. Must be called within the tokio runtime.
     pub(crate) fn add_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         groups.live.insert(group);
@@ -104,7 +104,7 @@ impl Watchdog {
         }
     }
 
-    /// Kills all groups. The watchdog process ends the processes that have left their groups.
+    /// Signals all groups. The watchdog process kills the processes that have left their groups.
     pub(crate) fn end_all(&self) {
         let mut groups = self.groups.lock();
         for group in groups.live.drain() {

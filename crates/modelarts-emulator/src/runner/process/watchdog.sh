@@ -1,11 +1,11 @@
 # Ends all processes of an emulator's jobs, and of package installations for them, when the process
 # of the emulator has ended.
 #
-# $1 is a string that the environment of each of these processes contains, $2 the temporary
-# directory; either may be empty. $3 is the signal that ends process groups. $4 is an expression for
-# a line in the limits of each of these processes. Standard input reports the start and the end of process groups, "+1234" and "-1234", and is closed when the emulator ends.
-# "=" announces an orderly end, at which the emulator removes its directory itself; without any group
-# this script then exits, because the name of the directory may already be in use again.
+# $1 is a string in the environment of each of these processes, $2 the temporary directory; either
+# may be empty. $3 is the signal for process groups. $4 is a pattern for a line in the limits of
+# each process. Standard input reports the start ("+1234") and the end ("-1234") of groups, and
+# closes with the emulator. "=" announces an orderly end, at which the emulator removes its
+# directory itself; without any group, this script exits, because the directory may exist again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100

@@ -1,4 +1,4 @@
-//! Script of simulated jobs.
+//! Format and validation of the script of simulated jobs.
 
 use std::collections::BTreeMap;
 

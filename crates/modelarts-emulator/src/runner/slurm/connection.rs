@@ -75,7 +75,7 @@ pub(super) enum State {
         exit: Exit,
         cause: String,
     },
-    /// `srun` ended before it had nodes, for this reason.
+    /// `srun` did not start, or ended before it had nodes, for this reason.
     Rejected(String),
     Unavailable(String),
 }

@@ -37,20 +37,20 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Uses the cluster of this machine. `shared` is a directory at the same path on this machine
-    /// and on all nodes; it is created if it does not exist.
+    /// Creates settings for the cluster of this machine. `shared` is a directory at the same path
+    /// on this machine and on all nodes; it is created if it does not exist.
     pub fn new(shared: impl Into<PathBuf>) -> Self {
         Self { shared: shared.into(), program: None, config: Config::default() }
     }
 
-    /// Sets the options of jobs. Default: flavors request their own hardware.
+    /// Sets the options of `srun`. By default, each job requests the hardware of its flavor.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets the path of `modelarts-emulator` on the nodes. Default: the path of this process.
+    /// Sets the path of `modelarts-emulator` on the nodes. The default is that of this executable.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());

@@ -48,7 +48,7 @@ const MAX_ERROR: usize = 300;
 /// Maximum time for killed processes to end, after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves requests until standard input ends or Slurm takes the node back. `path` is the job file.
+/// Serves requests until standard input or the job in Slurm ends. `path` is the specification.
 pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let unusable =
@@ -133,7 +133,7 @@ struct WorkerState {
     specification: Specification,
     /// Tokens of the requests that are not finished, by number.
     stops: Mutex<HashMap<u64, StopTokens>>,
-    /// Token that is cancelled once Slurm takes the node back, or `srun` has ended.
+    /// Token that is cancelled once Slurm ends the job by SIGTERM, or `srun` has ended.
     is_retired: CancellationToken,
 }
 

@@ -1,4 +1,4 @@
-//! Field of a request body: its properties in the description, and its handling by the emulator.
+//! Field of a request body: properties in the OpenAPI description, and handling by the emulator.
 
 use modelarts_api::{FIELDS, LIMITS, Rule, Shape};
 
@@ -68,9 +68,9 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     pub(crate) format: Format,
     pub(crate) limits: Vec<Rule>,
-    /// Fields below this field, in the order of the page. An array has one member: its element.
+    /// Fields below this field, in the order of FIELDS.md. An array has one member: its element.
     pub(crate) members: Vec<Self>,
-    /// Kind of the value in the description, by which its members are found there.
+    /// Kind of the value in the OpenAPI description, by which its members are found there.
     pub(super) shape: Shape,
     /// Schema and field under which the description lists the limits of the value.
     pub(super) limits_at: (&'static str, String),
@@ -151,7 +151,7 @@ impl Field {
         }
     }
 
-    /// Applies a check of the page, which replaces the check of the description.
+    /// Applies a check of FIELDS.md, which replaces the check of the OpenAPI description.
     fn apply(&mut self, check: &Check) {
         match check {
             Check::Required(required) => self.required = *required,

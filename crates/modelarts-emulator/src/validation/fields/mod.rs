@@ -1,6 +1,6 @@
-//! Fields of request bodies. The description contains their types, necessity and limits. FIELDS.md
-//! contains the handling by the emulator, and the checks that differ from the description. A
-//! violation results in the error `ModelArts.2788`.
+//! Fields of request bodies. The OpenAPI description contains types, required fields and limits.
+//! FIELDS.md contains the handling by the emulator, and the checks that differ from the
+//! description. A violation results in the error `ModelArts.2788`.
 
 pub(crate) mod field;
 pub(crate) mod ignored;

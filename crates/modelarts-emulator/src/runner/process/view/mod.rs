@@ -60,7 +60,7 @@ pub(crate) enum Sight {
 }
 
 impl Sight {
-    /// Finds the view for `setting`, tested in the directory `place`. The error is a sentence.
+    /// Finds the view for `setting`, tested in `place`. Returns an error if a required view fails.
     pub(crate) async fn find(setting: Container, place: &Path) -> Result<Self, String> {
         if setting == Container::None {
             return Ok(Self::Machine);
@@ -87,7 +87,7 @@ impl Sight {
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     program: PathBuf,
-    /// `true` if each run can have its own process ids, which requires a `/proc` of its own.
+    /// `true` if each run has a PID namespace, which requires a `/proc` of its own.
     has_own_processes: bool,
 }
 
@@ -177,7 +177,7 @@ impl Stage {
         Self { root: worker.to_owned(), obs: obs.to_owned(), view: None }
     }
 
-    /// Creates a stage. Fails if a directory of the job would replace the home of a local user.
+    /// Creates a stage. Returns an error if the job would hide the home directory of a local user.
     pub(super) fn container(
         view: &View,
         worker: &Worker,
@@ -233,7 +233,7 @@ impl Stage {
         self.view.is_some()
     }
 
-    /// Returns `true` if the started process is not the code, but the first process of a view.
+    /// Returns `true` if the started process is not the code, but the init of a PID namespace.
     pub(super) fn has_init(&self) -> bool {
         matches!(&self.view, Some((view, _)) if view.has_own_processes)
     }
@@ -272,13 +272,13 @@ pub(super) struct ViewStatus {
     pub(super) child_pid: i32,
 }
 
-/// Table of host names in the directory of a worker.
+/// Name of the table of host names in the directory of a worker.
 pub(super) const HOSTS: &str = "hosts";
 const SYSTEM_HOSTS: &str = "/etc/hosts";
 
 const SYSTEM_USERS: &str = "/etc/passwd";
 
-/// Returns the user table of this machine behind `ma-user`, by which scripts detect ModelArts.
+/// Returns an entry for `ma-user`, by which scripts detect ModelArts, and those of this machine.
 fn user_table() -> String {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let users = fs::read_to_string(SYSTEM_USERS).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Root directory of a view, with the entries of this machine's root and the mounts. Bubblewrap
-//! would create a missing mount point for good, so its parent is replaced by a new directory.
+//! Root directory of a view: the entries of this machine's root, and the mounts. Bubblewrap would
+//! create missing mount points on this machine, so new directories replace their parents.
 
 use std::{
     ffi::OsString,
