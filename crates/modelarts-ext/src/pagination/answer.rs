@@ -48,12 +48,16 @@ impl Answer {
         self.is_short() && self.counts.most == Some(self.end())
     }
 
+    /// Returns `true` if the service may have reduced the limit silently.
+    pub(super) fn is_reduced(&self) -> bool {
+        self.is_short() && !self.is_last() && !self.has_limit && self.rows() > 0
+    }
+
     /// Returns `true` if the page is short although the list may continue: the service returns
     /// shorter pages than requested, or states a wrong count.
     pub(super) fn is_capped(&self, unit: OffsetUnit) -> bool {
         let is_possible = self.counts.most.is_some() || unit == OffsetUnit::Pages;
-        let is_possible = is_possible && !self.has_limit;
-        is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single
+        is_possible && self.is_reduced() && !self.is_single
     }
 
     /// Returns `true` if the page has as many rows as requested, or is a shortened first page.

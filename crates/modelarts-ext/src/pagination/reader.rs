@@ -27,7 +27,7 @@ const OVERLAP_OF_ROWS: u32 = 16;
 const FIRST_AHEAD: usize = 4;
 /// Maximum number of repeated attempts to detect the unit of offsets while the list changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
-/// Minimum `limit` to detect the unit of offsets, and minimum number of rows to be certain.
+/// Minimum `limit` to detect the unit of offsets, and minimum number of distinct rows to be certain.
 const MIN_ROWS_OF_UNIT: u32 = 4;
 
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
@@ -224,6 +224,13 @@ impl Reader {
             pass.go_to(pass.read);
             return Ok(self.again(State::Pass(pass)));
         }
+        let is_moved = self.plan.unit == OffsetUnit::Pages && answer.window.offset > 0;
+        if is_first && answer.is_reduced() && (is_moved || answer.end() <= pass.read) {
+            // A smaller window is not reduced, so it begins and ends as expected.
+            self.plan.limit(answer.rows() as u32);
+            pass.go_to(pass.read);
+            return Ok(self.again(State::Pass(pass)));
+        }
         let now = PreviousWindow::of(&answer);
         if let Some(previous) = &pass.previous {
             let doubt = previous.compare(&now, |row| self.history.has_seen(row));
@@ -278,9 +285,10 @@ impl Reader {
             window = self.plan.window(window.offset, limit);
         }
         let hashes = self.history.hashes(&keys);
-        // A service that ignores offsets returns the same rows again. They contradict no count.
+        // A service that ignores offsets returns the same rows again. They contradict no count of
+        // at least these rows.
         let is_new = skipped > 0 || hashes.iter().any(|row| !self.history.has_seen(*row));
-        let end = if is_new { window.start + rows } else { 0 };
+        let end = if is_new { window.start + rows } else { rows };
         let is_whole = window.start == 0 && rows < u64::from(window.limit);
         Ok(Answer {
             counts: RowCounts::new(stated, rows, end, is_whole, self.info.filtered),
@@ -369,16 +377,18 @@ impl Reader {
         skipped: usize,
     ) -> Result<Step, Error> {
         let hashes = self.history.hashes(keys);
-        let known = hashes.iter().filter(|row| self.history.has_seen(**row)).count();
+        // Equal rows count once, because a run of them may continue on the next page.
+        let (rows, known) = pass.previous.as_ref().map_or((0, 0), |first| first.distinct(&hashes));
+        let is_certain = rows >= MIN_ROWS_OF_UNIT as usize;
         // A row that could not be decoded may be known or not.
-        let unit = match keys.len() + skipped {
+        let unit = match rows {
+            _ if !is_certain && self.plan.size < self.plan.max => return self.doubt_unit(pass),
             rows if 4 * (known + skipped) <= rows => OffsetUnit::Pages,
-            rows if 4 * (known + 1) >= 3 * rows => OffsetUnit::Records,
+            rows if 4 * (known + 1) > 3 * rows => OffsetUnit::Records,
             _ => return self.doubt_unit(pass),
         };
         (self.plan.unit, self.plan.size, self.unit_doubts) = (unit, self.options.size, None);
-        // If the page is very short, a change of the list can be mistaken for the other unit.
-        let is_certain = keys.len() >= MIN_ROWS_OF_UNIT as usize;
+        // Among very few rows, a change of the list can be mistaken for the other unit.
         if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| is_certain) {
             // Another list of this client may already have detected the unit.
             let _ = detected.set(unit);

@@ -45,6 +45,12 @@ impl PreviousWindow {
         Self::new(hashes.clone(), window.start, counts.required)
     }
 
+    /// Returns the number of distinct rows, and how many of them are among `others`.
+    pub(super) fn distinct(&self, others: &[u64]) -> (usize, usize) {
+        let rows: HashSet<u64> = self.rows.iter().copied().collect();
+        (rows.len(), rows.iter().filter(|row| others.contains(row)).count())
+    }
+
     /// Compares the next window with this window. Insertions and removals preserve the order of the
     /// other rows, and move these rows by the change of the number of rows.
     pub(super) fn compare(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> Doubt {

@@ -1,11 +1,16 @@
 //! Tests of lists whose service states wrong totals, returns short pages, and changes the list
 //! between the requests.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{collections::HashSet, fmt::Write as _, future::ready, sync::Arc};
 
-use crate::pagination::tests::{
-    UNITS, counts,
-    simulated_list::{Change, Setting},
+use futures::{TryStreamExt, executor::block_on};
+
+use crate::pagination::{
+    page, pager,
+    tests::{
+        UNITS, counts,
+        simulated_list::{Change, Setting},
+    },
 };
 
 /// A property of the responses, with the name that the table below has for it.
@@ -106,6 +111,57 @@ fn no_answer_loses_a_row_or_takes_too_many_requests() {
             }
         }
     }
+}
+
+/// A list is resumed by another process, which does not know the size of the pages of the service.
+#[test]
+fn no_answer_loses_a_row_of_a_resumed_list() {
+    for (total_name, total) in totals(141) {
+        for (page_name, cap) in PAGES {
+            for (size, pages) in [(50, 1), (10, 1), (10, 3), (7, 4), (1, 5)] {
+                for unit in UNITS {
+                    let setting = Setting {
+                        unit,
+                        documented: unit,
+                        size,
+                        ..setting(141, total, cap, |_| None)
+                    };
+                    let what = format!(
+                        "total {total_name}, pages {page_name}, {size} rows, {pages} pages, \
+                         {unit:?}"
+                    );
+                    resumed::<true>(&setting, pages, &format!("{what}, ids"));
+                    resumed::<false>(&setting, pages, &what);
+                }
+            }
+        }
+    }
+}
+
+fn resumed<const UNIQUE: bool>(setting: &Setting, pages: usize, what: &str) {
+    let (mut first, _) = setting.pages::<UNIQUE>();
+    let mut rows = Vec::new();
+    let mut options = setting.options();
+    for _ in 0..pages {
+        let page = block_on(first.try_next()).unwrap().unwrap();
+        rows.extend(page.items);
+        options.resume = Some(page.position);
+    }
+    let (list, table) = setting.list::<UNIQUE>();
+    let rest = page::rows(pager::pages(Arc::new(list), setting.pagination(), options));
+    let error = block_on(rest.try_for_each(|row| {
+        rows.push(row);
+        ready(Ok(()))
+    }));
+    for (row, count) in counts(rows.iter().copied()) {
+        assert_eq!(count, 1, "{what}: {row} came {count} times");
+    }
+    let table = table.lock().unwrap();
+    if error.is_ok() {
+        assert_eq!(rows.len(), 141, "{what}: {:?}", table.asked);
+    }
+    let (requests, most) = (table.asked.len(), setting.max_requests(&table));
+    assert!(requests <= most, "{what}: {requests} requests, at most {most}");
 }
 
 /// The requests for 260 rows in pages of 50 rows, one at a time.

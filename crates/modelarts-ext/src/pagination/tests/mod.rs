@@ -152,6 +152,21 @@ fn disputed_offsets_are_found_out() {
     }
 }
 
+/// Equal rows at the end of the first page continue on the second page.
+#[test]
+fn a_disputed_unit_is_detected_among_equal_rows() {
+    for run in 1..30 {
+        for size in 1..14 {
+            for unit in UNITS {
+                let setting =
+                    Setting { unit, disputed: true, run, max: 100, size, ..Setting::of(220) };
+                let (rows, _) = setting.end::<false>();
+                assert_eq!(rows, Ok((0..220).collect()), "{run} equal rows, {size}, {unit:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_client_stores_the_detected_unit_of_offsets() {
     let setting = Setting { unit: Offset::PageIndex, disputed: true, ..Setting::of(200) };
