@@ -18,13 +18,13 @@ use crate::{
     staging::{
         HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging,
         manifest::{File, Manifest},
-        run,
+        report_unchanged, run,
     },
     sync::{
         digest::{Hasher, Stamp, hash_file, is_key_file},
         files::{self, LocalFile},
         limits::blocking,
-        progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent},
+        progress::{Amount, Progress, SkipReason, Skipped, Summary},
         side::Checksums,
         source::{SourceItem, changed},
     },
@@ -187,12 +187,7 @@ impl Code {
         let bucket = obs.bucket(self.path.bucket())?;
         if bucket.exists(self.manifest.key()).await? {
             let summary = self.unchanged();
-            let progress = Progress {
-                event: SyncEvent::Finished(summary.clone()),
-                done: summary.unchanged,
-                total: summary.unchanged,
-            };
-            on_progress(&progress);
+            report_unchanged(&summary, on_progress);
             let path = self.path;
             return Ok(StagedDir { path, summary });
         }

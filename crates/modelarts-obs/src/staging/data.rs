@@ -13,7 +13,10 @@ use modelarts_ext::Error;
 
 use crate::{
     address::ObsPath,
-    staging::{HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging, key_step, readers, run},
+    staging::{
+        HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging, key_step, readers, report_unchanged,
+        run,
+    },
     sync::{
         DirectorySync,
         digest::sha256,
@@ -159,7 +162,10 @@ impl Data {
     ) -> Result<StagedDir, Error> {
         let sync = self.sync(staging)?.dry_run(dry_run);
         let summary = match changes.is_empty() {
-            true => changes.0,
+            true => {
+                report_unchanged(&changes.0, on_progress);
+                changes.0
+            }
             false => run(sync, on_progress).await?,
         };
         let path = self.path;

@@ -279,6 +279,12 @@ impl LocalDir {
     }
 }
 
+/// Reports the end of a synchronization that had nothing to transfer.
+fn report_unchanged(summary: &Summary, on_progress: OnProgress<'_>) {
+    let event = SyncEvent::Finished(summary.clone());
+    on_progress(&Progress { event, done: summary.unchanged, total: summary.unchanged });
+}
+
 /// Function that receives the progress of the files of a directory.
 type OnProgress<'a> = &'a (dyn Fn(&Progress) + Send + Sync);
 
