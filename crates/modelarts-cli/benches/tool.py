@@ -26,7 +26,7 @@ def build():
         command = ["cargo", *arguments, "--profile=distribution"]
         return subprocess.check_output(command, cwd=ROOT, text=True)
     cargo("build", "--quiet", "-p", "modelarts-cli", "-p", "modelarts-emulator")
-    messages = cargo("bench", "-p", "modelarts-ext", "--bench", "client", "--no-run",
+    messages = cargo("bench", "-p", "modelarts-bench", "--bench", "client", "--no-run",
                      "--message-format=json-render-diagnostics")
     programs = [json.loads(line).get("executable") for line in messages.splitlines()]
     return next(program for program in programs if program)

@@ -65,7 +65,7 @@ pub(crate) struct JobFlags {
     #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
     pub(crate) predownload: Vec<String>,
     /// Mounted file system: SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or
-    /// obs://BUCKET/DIR:/PATH; :ro at the end makes it read-only; may be repeated.
+    /// obs://BUCKET/DIR:/PATH; :ro at the end makes SFS Turbo read-only; may be repeated.
     #[arg(long, value_name = "SOURCE:PATH", help_heading = "Data")]
     pub(crate) volume: Vec<Mount>,
     /// Bucket for code, data and outputs. Default: that of the context, or MODELARTS_OBS_BUCKET.

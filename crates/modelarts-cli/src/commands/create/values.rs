@@ -147,10 +147,13 @@ impl FromStr for Mount {
         } else {
             return Err(rule());
         };
-        Ok(Self(match is_read_only {
-            true => volume.read_only(),
-            false => volume,
-        }))
+        match (is_read_only, source.contains("://")) {
+            (true, true) => {
+                Err(":ro must only follow an SFS Turbo file system, SERVER:/SHARE:/PATH".to_owned())
+            }
+            (true, false) => Ok(Self(volume.read_only())),
+            (false, _) => Ok(Self(volume)),
+        }
     }
 }
 
@@ -252,6 +255,14 @@ mod tests {
         ] {
             let error = parameters(arguments).unwrap_err();
             assert!(error.contains(rule), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_sfs_turbo_can_be_mounted_read_only() {
+        for source in ["pfs://fs/dir", "obs://bucket/dir"] {
+            let error = format!("{source}:/mnt:ro").parse::<Mount>().unwrap_err();
+            assert_eq!(error, ":ro must only follow an SFS Turbo file system, SERVER:/SHARE:/PATH");
         }
     }
 

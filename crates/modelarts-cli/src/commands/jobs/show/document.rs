@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use modelarts_console::display;
-use modelarts_ext::{Event, Job, Timestamp, masking::mask, types};
+use modelarts_ext::{Event, Job, Timestamp, masking::mask, types, types::TimeUnit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -205,12 +205,9 @@ impl Settings {
             let policy = spec.schedule_policy.as_ref();
             settings.priority = policy.and_then(|policy| policy.priority);
             settings.auto_stop_seconds = spec.auto_stop.as_ref().and_then(|stop| {
-                let unit = stop.time_unit.as_ref()?.to_string();
-                let seconds = match unit.as_str() {
-                    "HOURS" => 3_600,
-                    "MINUTES" => 60,
-                    "DAYS" => 86_400,
-                    _ => 1,
+                let seconds = match stop.time_unit {
+                    Some(TimeUnit::Hours) | None => 3_600,
+                    Some(_) => return None,
                 };
                 Some(u64::try_from(stop.duration?).ok()? * seconds)
             });
