@@ -82,7 +82,7 @@ use crate::{
         environment::Environment,
     },
     credentials::{ProvideCredentials, ProviderContext},
-    error::{Error, call_summary::CallSummary},
+    error::{CallSummary, Error},
     list_position::DetectedOffsets,
     transport::{
         HttpTransport,

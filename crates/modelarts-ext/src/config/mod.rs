@@ -26,6 +26,5 @@ pub(crate) mod endpoints;
 pub(crate) mod environment;
 
 pub use cloud::Cloud;
-pub use endpoints::is_known_region;
-pub use endpoints::regions;
+pub use endpoints::{is_known_region, regions};
 pub use environment::Environment;

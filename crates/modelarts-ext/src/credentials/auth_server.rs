@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     credentials::{Credentials, ProviderContext, authenticate::signature, cache::Fetched},
-    error::{Error, ErrorKind, call_summary::CallSummary, display::chain_message, mask::Mask},
+    error::{CallSummary, Error, ErrorKind, display::chain_message, mask::Mask},
     http::{
         body,
         connection::explain_failure,

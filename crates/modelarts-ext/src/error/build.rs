@@ -6,8 +6,8 @@ use modelarts_api::types::ApiError;
 
 use crate::{
     error::{
-        Detail, Error, ErrorKind, Inner, Reply, call_summary::CallSummary, display::chain_message,
-        mask::Mask, violation::Violation,
+        CallSummary, Detail, Error, ErrorKind, Inner, Reply, display::chain_message, mask::Mask,
+        violation::Violation,
     },
     list_position::Position,
 };

@@ -33,7 +33,6 @@
 // contains the type of violations, and `mask` masks secrets.
 
 mod build;
-pub(crate) mod call_summary;
 mod classification;
 #[cfg(test)]
 mod codes_tests;
@@ -47,7 +46,18 @@ use std::{any::Any, error::Error as StdError, sync::Arc, time::Duration};
 
 use modelarts_api::ErrorCode;
 
-use crate::{error::call_summary::CallSummary, list_position::Position};
+use crate::list_position::Position;
+
+/// Details of a call that an error contains.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallSummary {
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) uncertain: bool,
+    pub(crate) retry_after: Option<Duration>,
+}
 
 /// Error with its cause and the details of the failed call.
 ///

@@ -132,8 +132,7 @@ impl ListJobs {
                 Err(Error::new(
                     ErrorKind::Unexpected,
                     format!(
-                        "{} jobs are named {name:?}, newest first: {}; use `get` with one of these \
-                         ids",
+                        "{} jobs are named {name:?}: {}; use `get` with one of these ids",
                         ids.len(),
                         ids.join(", ")
                     ),

@@ -7,7 +7,7 @@ use reqwest::{StatusCode, Url, header::LOCATION};
 
 use crate::{
     credentials::authenticate::Secrets,
-    error::{Error, ErrorKind, call_summary::CallSummary},
+    error::{CallSummary, Error, ErrorKind},
     http::{body, connection::explain_failure, headers, url::is_loopback},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };

@@ -11,7 +11,7 @@ use modelarts_api::{RawResponse, decode::Skipped};
 use crate::{
     clock::{Clock, since},
     credentials::authenticate::Secrets,
-    error::{call_summary::CallSummary, mask::Mask},
+    error::{CallSummary, mask::Mask},
 };
 
 /// Minimum time for decoding a response, even if it arrives at the end of the time limit.

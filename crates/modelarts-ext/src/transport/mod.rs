@@ -31,7 +31,7 @@ use tracing::{Instrument, Span};
 use crate::{
     clock::{Clock, since},
     credentials::{ProvideCredentials, ProviderContext, rejection},
-    error::{Error, call_summary::CallSummary},
+    error::{CallSummary, Error},
     http::{runtime, signing::SigningScheme},
     transport::{
         call::CallInfo,

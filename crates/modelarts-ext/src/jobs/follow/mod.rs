@@ -46,7 +46,7 @@ use crate::{
         events::{event::Event, follow::EventFollower},
         follow::update::merge,
         job::{Job, JobHandle},
-        logs::{follow::LogFollower, item::LogItem},
+        logs::{follow::LogFollower, line_splitter::LogItem},
         polling::{
             REQUESTS_IN_FLIGHT,
             follower::{Batch, Follower},

@@ -13,7 +13,7 @@ use crate::{
         },
         job::Job,
         logs::{
-            item::LogItem,
+            line_splitter::LogItem,
             timestamp::{LineTimes, line_times},
         },
     },

@@ -40,18 +40,16 @@
 
 mod download;
 pub(crate) mod follow;
-pub(crate) mod item;
-mod line_splitter;
+pub(crate) mod line_splitter;
 mod link;
 mod preview;
-pub(crate) mod printable;
 pub(crate) mod tail;
 pub(crate) mod timestamp;
 mod values;
 mod whole;
 
 pub use download::DownloadedLog;
-pub use item::LogItem;
+pub use line_splitter::LogItem;
 pub use preview::LogEnd;
 pub use timestamp::LogTime;
 pub use values::{LogValue, LogValues};

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
-use crate::jobs::logs::item::LogItem;
+use crate::jobs::logs::line_splitter::LogItem;
 
 /// Timestamp at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     error::Error,
-    jobs::logs::{Logs, item::LogItem, timestamp::zoned_time},
+    jobs::logs::{Logs, line_splitter::LogItem, timestamp::zoned_time},
     pagination::page::PageStream,
     timestamp::Timestamp,
 };

@@ -6,7 +6,7 @@ use modelarts_api::codes;
 
 use crate::{
     error::Error,
-    jobs::logs::{Logs, item::LogItem, line_splitter::LineSplitter, link::LinkReader},
+    jobs::logs::{Logs, line_splitter::LineSplitter, line_splitter::LogItem, link::LinkReader},
     pagination::page::PageStream,
 };
 

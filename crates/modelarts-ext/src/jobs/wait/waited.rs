@@ -10,7 +10,7 @@ use crate::{
     jobs::{
         events::{event::Event, kind::EventKind},
         job::{Job, JobSummary},
-        logs::{printable::printable, tail::LAST_LINES},
+        logs::tail::{LAST_LINES, printable},
         polling::REQUESTS_IN_FLIGHT,
         wait::outcome::{Outcome, READ_EVENTS, TerminatedBy, last_events},
     },

@@ -91,7 +91,7 @@ async fn several_jobs_of_one_name_are_listed() {
     let error = refused(client.training_jobs().get_by_name("n").await);
     assert_eq!(
         error.to_string(),
-        "2 jobs are named \"n\", newest first: new, old; use `get` with one of these ids"
+        "2 jobs are named \"n\": new, old; use `get` with one of these ids"
     );
     assert!(!error.is_not_found());
     assert_eq!(server.requests().len(), 1);

@@ -26,7 +26,7 @@ use crate::{
     client::{Client, response::Response},
     clock::since,
     config::cloud::Cloud,
-    error::{Error, ErrorKind, call_summary::CallSummary},
+    error::{CallSummary, Error, ErrorKind},
     jobs::{
         create::{
             CreateJob, Validation,

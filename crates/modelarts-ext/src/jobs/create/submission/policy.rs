@@ -297,10 +297,8 @@ mod tests {
         let same = "the search for the job was answered in the same way (uncertain)";
         let failed = |status| Err(Failure::Answer(error(status, None)));
         let unauthorized = || {
-            error(401, None).with_call(crate::error::call_summary::CallSummary {
-                attempts: 1,
-                ..Default::default()
-            })
+            error(401, None)
+                .with_call(crate::error::CallSummary { attempts: 1, ..Default::default() })
         };
         for (line, error, earlier, found, may_repeat, expected) in [
             (line!(), lost(), Sent::Nothing, Ok(Created("job")), true, "job"),

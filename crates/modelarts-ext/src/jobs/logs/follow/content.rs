@@ -3,8 +3,7 @@
 use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::{
-    item::LogItem,
-    line_splitter::LineSplitter,
+    line_splitter::{LineSplitter, LogItem},
     preview::{content, first_position},
 };
 

@@ -6,7 +6,9 @@ use modelarts_api::types::LogPreview;
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::json;
 
-use crate::jobs::logs::{follow::content::Content, item::LogItem, line_splitter::MAX_LINE};
+use crate::jobs::logs::{
+    follow::content::Content, line_splitter::LogItem, line_splitter::MAX_LINE,
+};
 
 impl Content {
     /// Processes a preview. Returns the items that it adds.

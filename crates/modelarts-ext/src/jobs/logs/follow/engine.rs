@@ -10,7 +10,7 @@ use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::{
     follow::content::{Content, Located, STORED},
-    item::LogItem,
+    line_splitter::LogItem,
     preview::{content, first_position},
 };
 

@@ -19,7 +19,7 @@ use crate::{
         logs::{
             Logs,
             follow::engine::{Answer, Engine, Request},
-            item::LogItem,
+            line_splitter::LogItem,
             link::LinkReader,
         },
         polling::{

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::jobs::logs::{
     follow::engine::{Answer, Engine, Request},
-    item::LogItem,
+    line_splitter::LogItem,
 };
 
 /// Number of runs of each row.
