@@ -157,7 +157,7 @@ impl FormPage {
     }
 }
 
-/// Builder of the views of the controls of a form.
+/// Builds the views of the controls and lists of a form.
 struct Views<'a> {
     form: &'a Form,
     lists: &'a Lists,

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
     pub(crate) search: Search,
-    /// Number of the page, from 1.
+    /// Page number, starting at 1.
     pub(crate) page: u64,
 }
 

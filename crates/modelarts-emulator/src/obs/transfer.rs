@@ -269,7 +269,7 @@ pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Re
 /// Task that reads a chunk of a file. Returns the chunk, the file and the number of bytes left.
 type Reading = JoinHandle<io::Result<(Bytes, File, u64)>>;
 
-/// Starts to read the next chunk. `rest` is the number of remaining bytes; `None` if it is 0.
+/// Starts to read the next chunk, with `rest` bytes left to read. Returns `None` if `rest` is 0.
 fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     let length = rest.min(CHUNK as u64);
     (length > 0).then(|| {
@@ -284,7 +284,7 @@ fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     })
 }
 
-/// Streams `length` bytes of a file. The stream fails if the file has become shorter.
+/// Streams the next `length` bytes of a file. The stream fails if the file ends before that.
 pub(super) fn body(file: File, length: u64) -> StreamingBlob {
     let first = read_next(file, length);
     StreamingBlob::wrap(stream::unfold(first, |reading| async move {

@@ -49,7 +49,7 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-/// Masks environment variables, credentials and sensitive hyper-parameters; all values if `secret`.
+/// Masks environment variables, credentials and sensitive hyper-parameters, or all if `secret`.
 fn mask(value: &mut Value, secret: bool) {
     match value {
         Value::Null => {}

@@ -141,7 +141,7 @@ impl Error {
         self.0.detail.as_ref()?.0.downcast_ref()
     }
 
-    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and HTTP status.
+    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of the other details.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = Some(retryable);

@@ -1,4 +1,4 @@
-//! `modelarts algorithms`.
+//! Command `modelarts algorithms`, which prints algorithms.
 
 use clap::{Args, Subcommand};
 use futures::TryStreamExt;

@@ -1,4 +1,4 @@
-//! `modelarts engines`.
+//! Command `modelarts engines`, which prints the engines of preset images.
 
 use clap::{Args, ValueEnum};
 use futures::TryStreamExt;

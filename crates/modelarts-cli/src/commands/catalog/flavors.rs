@@ -1,4 +1,4 @@
-//! `modelarts flavors`.
+//! Command `modelarts flavors`, which prints flavors.
 
 use clap::{Args, ValueEnum};
 use futures::TryStreamExt;

@@ -1,4 +1,4 @@
-//! `modelarts console`.
+//! Command `modelarts console`, which serves the page.
 
 mod browser;
 pub(crate) mod page;

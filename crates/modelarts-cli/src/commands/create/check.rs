@@ -1,4 +1,4 @@
-//! `modelarts check`.
+//! Command `modelarts check`, which validates a job without sending it.
 
 use clap::Args;
 use modelarts_ext::{

@@ -1,4 +1,4 @@
-//! `modelarts run`.
+//! Command `modelarts run`, which creates a job and follows it to its end.
 
 #[cfg(unix)]
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `modelarts submit`.
+//! Command `modelarts submit`, which creates a job.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! `modelarts events`.
+//! Command `modelarts events`, which prints the events of a job.
 
 use clap::{
     Args,

@@ -1,4 +1,4 @@
-//! `modelarts explain`.
+//! Command `modelarts explain`, which states why a job failed or waits.
 
 use std::fmt::Write;
 

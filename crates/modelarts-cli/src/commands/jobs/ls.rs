@@ -1,4 +1,4 @@
-//! `modelarts ls`.
+//! Command `modelarts ls`, which lists jobs.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! `modelarts rm`.
+//! Command `modelarts rm`, which deletes jobs.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! `modelarts stop`.
+//! Command `modelarts stop`, which stops jobs.
 
 use clap::Args;
 use futures::{StreamExt, stream};

@@ -1,4 +1,4 @@
-//! `modelarts wait`.
+//! Command `modelarts wait`, which waits for jobs.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -1,4 +1,4 @@
-//! `modelarts context`.
+//! Command `modelarts context`, which manages contexts.
 
 use std::{fmt::Write, path::Path};
 

@@ -1,4 +1,4 @@
-//! `modelarts dev`.
+//! Command `modelarts dev`, which starts an emulator.
 
 #![cfg_attr(not(unix), allow(dead_code, reason = "the emulator runs jobs as processes of Unix"))]
 

@@ -1,4 +1,4 @@
-//! `modelarts sync`.
+//! Command `modelarts sync`, which copies directories to and from OBS.
 
 mod report;
 

@@ -50,7 +50,7 @@ pub(super) struct Cursor {
     files: Option<Files>,
     /// Number of the next line.
     next: u64,
-    /// Number of the last line plus 1.
+    /// Exclusive end of the range of lines to read.
     end: u64,
     text: Vec<u8>,
 }
@@ -63,7 +63,7 @@ struct Files {
 }
 
 impl Cursor {
-    /// Opens the files at the line `from`. `end` is the number of the last line plus 1.
+    /// Opens the files at the line `from`, to read the lines before `end`.
     pub(super) fn open(lines: &Path, positions: &Path, from: u64, end: u64) -> io::Result<Self> {
         let files = match from < end {
             true => Some(Files::open(lines, positions, from)?),

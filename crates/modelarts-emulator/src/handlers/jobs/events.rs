@@ -134,7 +134,7 @@ const TRAINING_EVENT: &str = "training-event";
 /// Maximum number of characters of a type, set by the emulator without a source (SOURCES S, P).
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// Adds a reported event. The emulator defines its text, because the guide has none (SOURCES F1).
+/// Adds an event that the code of a task reports. The form of its text is that of the emulator.
 pub(crate) fn report(call: &ApiCall<'_>) -> Reply {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

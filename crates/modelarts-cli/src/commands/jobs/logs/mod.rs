@@ -1,4 +1,4 @@
-//! `modelarts logs`.
+//! Command `modelarts logs`, which prints the log of a task.
 //!
 //! With several tasks, each line begins with the name of its task, even if stdout is no terminal.
 

@@ -1,4 +1,4 @@
-//! `modelarts show`.
+//! Command `modelarts show`, which prints the details of a job.
 
 mod document;
 mod text;

@@ -1,4 +1,4 @@
-//! `modelarts doctor`.
+//! Command `modelarts doctor`, which checks the configuration.
 
 mod call;
 mod report;
