@@ -148,16 +148,16 @@ impl Obs {
     }
 }
 
-/// Returns `MODELARTS_CACHE_DIR` if the path is absolute, otherwise `modelarts` in the cache
-/// directory of the user. Returns `None` if that directory is unknown.
+/// Returns `MODELARTS_CACHE_DIR`, or `modelarts` in the cache directory of the user if it is unset.
+/// Returns `None` if that directory is unknown.
 fn user_cache() -> Option<PathBuf> {
+    if let Some(path) = env::var_os(CACHE_VARIABLE).filter(|path| !path.is_empty()) {
+        return Some(path.into());
+    }
     let variable = |name: &str| {
         let path = env::var_os(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
     };
-    if let Some(path) = variable(CACHE_VARIABLE) {
-        return Some(path);
-    }
     let base = variable("XDG_CACHE_HOME").or_else(|| match env::consts::OS {
         "windows" => variable("LOCALAPPDATA"),
         "macos" => Some(env::home_dir()?.join("Library/Caches")),

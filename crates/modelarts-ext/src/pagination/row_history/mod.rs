@@ -39,7 +39,7 @@ pub(super) struct RowHistory {
     /// Number of returned rows.
     pub(super) returned: u64,
     /// Number of the current pass, and the number of rows that the pass has read.
-    pass: u32,
+    pass: u16,
     pub(super) seen: u64,
     /// `true` if other rows precede the rows in `recent`.
     has_earlier: bool,
@@ -53,8 +53,8 @@ struct Known {
     /// Number of these rows that were returned.
     returned: u32,
     /// Largest number of these rows on a page of the last pass that read them, and that pass.
-    seen: u32,
-    pass: u32,
+    seen: u16,
+    pass: u16,
 }
 
 impl RowHistory {
@@ -72,7 +72,7 @@ impl RowHistory {
     }
 
     pub(super) fn begin_pass(&mut self) {
-        self.pass += 1;
+        self.pass = self.pass.wrapping_add(1);
         self.seen = 0;
         self.recent.clear();
         self.has_earlier = false;
@@ -143,8 +143,8 @@ impl RowHistory {
             if row.pass != self.pass || row.returned == 0 {
                 (row.pass, row.seen) = (self.pass, 0);
             }
-            self.seen += u64::from(number.saturating_sub(row.seen));
-            row.seen = row.seen.max(*number);
+            self.seen += u64::from(number.saturating_sub(row.seen.into()));
+            row.seen = row.seen.max(u16::try_from(*number).unwrap_or(u16::MAX));
             let new = *number > row.returned;
             if new {
                 row.returned = *number;
