@@ -39,7 +39,7 @@ fn replaced(text: &str, table: &str) -> Result<String> {
         .with_context(|| format!("openapi/README.md lacks the marks {BEGIN}and {END}"))
 }
 
-/// Returns the operations that the emulator refuses, from the constant `NOT_MODELLED` of its source.
+/// Returns the operations that the emulator refuses: the constant `NOT_MODELLED` of its source.
 fn refused(source: &str) -> Result<BTreeSet<&str>> {
     let after = source.split_once("const NOT_MODELLED").map(|(_, after)| after);
     let list = after.and_then(|after| after.split(';').nth(1));

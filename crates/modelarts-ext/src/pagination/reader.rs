@@ -27,7 +27,7 @@ const OVERLAP_OF_ROWS: u32 = 16;
 const FIRST_AHEAD: usize = 4;
 /// Maximum number of repeated attempts to detect the unit of offsets while the list changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
-/// Minimum `limit` to detect the unit of offsets, and minimum number of distinct rows to be certain.
+/// Minimum `limit` to detect the unit of offsets, and minimum number of distinct rows for it.
 const MIN_ROWS_OF_UNIT: u32 = 4;
 
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \

@@ -59,8 +59,8 @@ impl Expected {
         if world.conditions.unordered {
             return;
         }
-        // Jobs that are created meanwhile, or meet the conditions only then, may be returned between
-        // the others.
+        // Jobs that are created meanwhile, or meet the conditions only then, may be returned
+        // between the others.
         let known = jobs.iter().filter(|job| before.get(job.id()).is_some_and(matches));
         let times = known.map(|job| shown(job)["metadata"]["create_time"].as_i64());
         let mut times: Vec<Option<i64>> = times.collect();
