@@ -65,12 +65,7 @@ pub use response::Response;
 
 pub use crate::{credentials::identity::CurrentUser, transport::call::CallInfo};
 
-use std::{
-    fmt,
-    future::Future,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use modelarts_api::{ClientInfo, Context, types};
 
@@ -82,13 +77,9 @@ use crate::{
         environment::Environment,
     },
     credentials::{ProvideCredentials, ProviderContext},
-    error::{CallSummary, Error},
+    error::Error,
     list_position::DetectedOffsets,
-    transport::{
-        HttpTransport,
-        deadline::{Deadline, RateLimit},
-        retry::RetryPolicy,
-    },
+    transport::{HttpTransport, deadline::Deadline, retry::RetryPolicy},
 };
 
 /// Client for the training management of one project. Clones share the connections.
@@ -178,15 +169,7 @@ impl Client {
         self.with_transport(|transport| transport.timeout = timeout)
     }
 
-    pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
-        self.with_transport(|transport| transport.progress = Some(progress))
-    }
-
-    pub(crate) fn with_rate_limit(&self, limit: RateLimit) -> Self {
-        self.with_transport(|transport| transport.rate_limit = Some(Arc::new(limit)))
-    }
-
-    fn with_transport(&self, change: impl FnOnce(&mut HttpTransport)) -> Self {
+    pub(crate) fn with_transport(&self, change: impl FnOnce(&mut HttpTransport)) -> Self {
         let mut transport = self.0.transport.clone();
         change(&mut transport);
         Self::assemble(

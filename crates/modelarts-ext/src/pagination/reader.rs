@@ -184,7 +184,7 @@ impl Reader {
             }
             State::Unit(pass) => {
                 self.state = State::Unit(pass);
-                is_alone.then(|| self.plan.second_offset())
+                is_alone.then(|| self.plan.window(1, self.plan.size.min(self.plan.max)))
             }
             State::Pass(mut pass) => {
                 let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);
@@ -232,9 +232,11 @@ impl Reader {
             return Ok(self.again(State::Pass(pass)));
         }
         let now = PreviousWindow::of(&answer);
-        if let Some(previous) = &pass.previous {
-            let doubt = previous.compare(&now, |row| self.history.has_seen(row));
-            pass.doubt = pass.doubt.max(doubt);
+        let previous = pass.previous.as_ref();
+        if self.history.is_reordered(&answer.hashes) {
+            pass.doubt = Doubt::Reordered;
+        } else if previous.is_some_and(|old| old.is_moved(&now, |row| self.history.has_seen(row))) {
+            pass.doubt = pass.doubt.max(Doubt::Moved);
         }
         // After a search, the last rows that were read may have been removed. After a change of the
         // order, known rows do not show the positions of other rows.
@@ -248,10 +250,7 @@ impl Reader {
         let Some(split) = split else {
             return self.search_overlap(pass, search, &answer);
         };
-        match &mut pass.previous {
-            Some(previous) => previous.replace(now, |row| self.history.has_seen(row)),
-            previous @ None => *previous = Some(now),
-        }
+        pass.previous = Some(now);
         pass.counts.add(&answer);
         if overlap == Some(0) && answer.window.start > 0 && pass.counts.is_unsteady {
             // Without an overlap, removed rows are not detected.
@@ -314,16 +313,19 @@ impl Reader {
         let returned = self.history.admit(&answer.hashes, first);
         let is_known = self.info.unique || split == answer.keys.len() || end <= pass.read;
         let is_idle = self.history.seen == seen && is_known;
+        let is_frontier = answer.hashes.last().is_none_or(|row| self.history.is_frontier(*row));
         let kept = answer.keys.into_iter().zip(&returned).enumerate();
         let kept = kept.filter(|(at, (_, new))| **new || !self.info.unique && *at >= split);
         self.history.remember(kept.map(|(_, (key, _))| key));
         pass.unreadable += (answer.skipped as u64).min(end.saturating_sub(pass.read));
 
-        // A short page without a new row is the last one, if another page was longer. Otherwise
-        // rows may have been removed, or pages are shorter than requested.
+        // A short page without a new row is the last one if another page was longer, and if no row
+        // that was read follows. Otherwise rows may have been removed, or pages are shorter than
+        // requested.
         let is_shorter = rows < self.budget.largest_page;
-        let is_unread = is_idle && !is_found && !is_full;
-        let is_end = is_unread && (pass.idle > 0 || end >= pass.read && is_shorter);
+        let is_unread = is_idle && !is_found && !is_full && is_frontier;
+        let is_end = is_unread
+            && (pass.idle > u32::from(self.info.unique) || end >= pass.read && is_shorter);
         let is_back = is_unread && end <= pass.read;
         let is_repeated = is_idle && self.is_confirmed(&pass);
         let is_end = is_end || is_repeated && pass.idle > 0;
@@ -418,7 +420,7 @@ impl Reader {
     /// Returns the window after `read` rows, with an overlap that reveals shifts of the list.
     fn safe_window(&self, pass: &Pass, read: u64) -> Window {
         let plan = self.plan;
-        let usual = plan.usual_overlap();
+        let usual = plan.overlap.min(plan.max / 2);
         // If pages are shorter than requested, a longer overlap could fill a whole page.
         let overlap = match pass.short {
             Some(rows) => usual.min(plan.share(rows).max(1)),

@@ -6,6 +6,7 @@ use crate::{
     pagination::{
         answer::Answer,
         overlap_search::{MAX_SEARCHES, OverlapSearch},
+        previous_window::Doubt,
         reader::{Pass, Reader, State, Step},
     },
 };
@@ -31,6 +32,10 @@ impl Reader {
             // half of its rows are known if the list has not shifted.
             let mut search = OverlapSearch::new(start.saturating_sub(max / 2), !is_complete);
             search.has_equal_rows = is_equal;
+            if pass.idle > MAX_SEARCHES && rows > 0 {
+                // The rows of this window, and rows before it, may not have been returned.
+                pass.doubt = Doubt::Reordered;
+            }
             let state = match pass.idle > MAX_SEARCHES {
                 true => self.end(pass),
                 false => State::Search(pass, search),

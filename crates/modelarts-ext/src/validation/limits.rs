@@ -41,7 +41,7 @@ const CODES: &[(&str, &str)] = &[
 ];
 
 /// Fields for which a rule has a more precise text, another code, or is only advice.
-const CHECKED_BY_RULES: &[(&str, &str)] = &[
+pub(crate) const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
     // No source states whether the service accepts `/home` itself (`openapi/SOURCES.md`, D-120).
     (job_algorithm::SCHEMA, job_algorithm::LOCAL_CODE_DIR),
@@ -53,10 +53,6 @@ const CHECKED_BY_RULES: &[(&str, &str)] = &[
 
 /// Field that is required in the description, but not in all jobs. A rule validates the field.
 const REQUIRED_BY_RULES: (&str, &str) = (input::SCHEMA, input::NAME);
-
-pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
-    CHECKED_BY_RULES.contains(&(schema, name))
-}
 
 /// Enumerations in which an undocumented value is a violation. In others, it is a warning, because
 /// the service may accept more values (`openapi/SOURCES.md`, D-115).
@@ -110,7 +106,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
         add(report, located, requirement, "change its type");
         return;
     }
-    let is_checked = is_checked_by_rules(schema, name);
+    let is_checked = CHECKED_BY_RULES.contains(&(schema, name));
     if !is_checked && rules(schema, name).any(|rule| breaks(value, rule)) {
         let characters = rules(schema, name).find_map(|rule| characters_advice(value, rule));
         let advice = characters.unwrap_or("choose a value within the limit");

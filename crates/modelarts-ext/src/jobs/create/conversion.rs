@@ -36,10 +36,6 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    pub(super) fn of_answer() -> Self {
-        Self { is_answer: true, ..Self::default() }
-    }
-
     pub(super) fn convert_body(&mut self, document: &Value) -> Value {
         let body = self.convert(Shape::Object(BODY), "", &Located::root(document));
         body.unwrap_or_else(|| Value::Object(Map::new()))
@@ -134,7 +130,8 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
 }
 
 pub(super) fn request_from_details(details: &Value) -> Value {
-    let mut body = Conversion::of_answer().convert_body(details);
+    let mut conversion = Conversion { is_answer: true, ..Conversion::default() };
+    let mut body = conversion.convert_body(details);
     // The user id applies only to custom images.
     if get(&body, engine::IMAGE_URL).is_none() {
         remove(&mut body, engine::RUN_USER);

@@ -150,7 +150,7 @@ fn leaf(
     required: bool,
     leaves: &mut Vec<Leaf>,
 ) {
-    let limits = match limits::is_checked_by_rules(schema, name) {
+    let limits = match limits::CHECKED_BY_RULES.contains(&(schema, name)) {
         true => String::new(),
         false => limits::in_words(schema, name),
     };

@@ -129,7 +129,8 @@ pub(in crate::jobs) struct JobsWait {
 impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
         Self {
-            limited_client: client.with_rate_limit(limit),
+            limited_client: client
+                .with_transport(|transport| transport.rate_limit = Some(Arc::new(limit))),
             poller: Poller::new(client.clock(), options.interval, options.timeout),
             client,
             tolerance: ErrorTolerance::default(),

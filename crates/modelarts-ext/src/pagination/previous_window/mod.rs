@@ -1,10 +1,6 @@
-//! Comparison of each window of a list with the previous window, which detects changes of the order
-//! of the rows.
+//! Comparison of each window of a list with the previous window, which detects rows that moved.
 
-use std::{
-    collections::{HashMap, HashSet},
-    mem,
-};
+use std::collections::{HashMap, HashSet};
 
 use crate::pagination::answer::Answer;
 
@@ -16,10 +12,6 @@ pub(super) struct PreviousWindow {
     start: u64,
     /// Number of rows of the list when the window was read, if the service stated the number.
     count: Option<u64>,
-    /// `true` if the last row was new, so that no row that was read follows it.
-    is_frontier: bool,
-    /// Rows of earlier windows that were missing in the next window, as after an insertion.
-    missing: HashSet<u64>,
 }
 
 /// Doubt that a pass has read every row.
@@ -37,12 +29,11 @@ pub(super) enum Doubt {
 
 impl PreviousWindow {
     pub(super) fn new(rows: Vec<u64>, start: u64, count: Option<u64>) -> Self {
-        Self { rows, start, count, ..Self::default() }
+        Self { rows, start, count }
     }
 
     pub(super) fn of(answer: &Answer) -> Self {
-        let Answer { window, hashes, counts, .. } = answer;
-        Self::new(hashes.clone(), window.start, counts.required)
+        Self::new(answer.hashes.clone(), answer.window.start, answer.counts.required)
     }
 
     /// Returns the number of distinct rows, and how many of them are among `others`.
@@ -51,28 +42,18 @@ impl PreviousWindow {
         (rows.len(), rows.iter().filter(|row| others.contains(row)).count())
     }
 
-    /// Compares the next window with this window. Insertions and removals preserve the order of the
-    /// other rows, and move these rows by the change of the number of rows.
-    pub(super) fn compare(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> Doubt {
+    /// Returns `true` if rows moved by another number than the number of rows changed by.
+    pub(super) fn is_moved(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> bool {
         let (places, places_now) = (places(&self.rows), places(&now.rows));
         // Indexes of the rows that occur exactly once in both windows.
-        let common = now.rows.iter().filter_map(|row| {
+        let mut common = now.rows.iter().filter_map(|row| {
             let place = |places: &HashMap<u64, Option<i64>>| places.get(row).copied().flatten();
             Some((place(&places)?, place(&places_now)?))
         });
-        let common: Vec<(i64, i64)> = common.collect();
-        let is_inverted = common.windows(2).any(|pair| pair[0].0 >= pair[1].0);
-        let first = now.rows.iter().position(|row| places.contains_key(row));
-        let following = &now.rows[first.unwrap_or(now.rows.len())..];
-        let is_returned =
-            |row: &u64| !places.contains_key(row) && !self.missing.contains(row) && is_seen(*row);
-        if is_inverted || self.is_frontier && following.iter().any(is_returned) {
-            return Doubt::Reordered;
-        }
         let counts = self.count.zip(now.count);
         let change = counts.map(|(before, now)| now.cast_signed() - before.cast_signed());
         let shift = now.start.cast_signed() - self.start.cast_signed();
-        let is_moved = |(before, now): &(i64, i64)| {
+        let is_moved = |(before, now): (i64, i64)| {
             let moved = shift + now - before;
             moved != 0 && Some(moved) != change
         };
@@ -80,21 +61,7 @@ impl PreviousWindow {
         let is_preceded = now.rows[..last].iter().any(|row| !is_seen(*row));
         let mut from = self.rows.iter().skip_while(|row| !places_now.contains_key(*row));
         let is_gap = from.any(|row| !places_now.contains_key(row));
-        match now.start > 0 && (is_preceded || is_gap || common.iter().any(is_moved)) {
-            true => Doubt::Moved,
-            false => Doubt::None,
-        }
-    }
-
-    /// Replaces this window with the next window.
-    pub(super) fn replace(&mut self, mut now: Self, is_seen: impl Fn(u64) -> bool) {
-        let rows: HashSet<u64> = now.rows.iter().copied().collect();
-        let first = self.rows.iter().position(|row| rows.contains(row));
-        let after = self.rows[first.unwrap_or(0)..].iter();
-        now.missing = mem::take(&mut self.missing);
-        now.missing.extend(after.filter(|row| !rows.contains(*row)));
-        now.is_frontier = now.rows.last().is_none_or(|row| !is_seen(*row));
-        *self = now;
+        now.start > 0 && (is_preceded || is_gap || common.any(is_moved))
     }
 }
 

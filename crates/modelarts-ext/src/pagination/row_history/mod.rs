@@ -1,8 +1,9 @@
 //! History of the rows that were read from a list, with which later windows are compared.
 
 use std::{
-    collections::{HashMap, VecDeque, hash_map::RandomState},
+    collections::{HashMap, HashSet, VecDeque, hash_map::RandomState},
     hash::BuildHasher,
+    ops::Range,
 };
 
 /// Number of most recent rows whose keys are stored: two pages of events.
@@ -38,8 +39,8 @@ pub(super) struct RowHistory {
     order: VecDeque<u64>,
     /// Number of returned rows.
     pub(super) returned: u64,
-    /// Number of the current pass, and the number of rows that the pass has read.
-    pass: u16,
+    ranks: Ranks,
+    /// Number of rows that the current pass has read.
     pub(super) seen: u64,
     /// `true` if other rows precede the rows in `recent`.
     has_earlier: bool,
@@ -47,14 +48,24 @@ pub(super) struct RowHistory {
     pub(super) is_incomplete: bool,
 }
 
+/// Ranks of the rows: their places in the order of the rows that were read.
+#[derive(Debug, Default)]
+struct Ranks {
+    /// Rank of the last row that was read, and of the last row before the current pass.
+    last: u32,
+    before: u32,
+    /// Ranks of rows that may follow rows with higher ranks.
+    displaced: Range<u32>,
+}
+
 /// Rows with the same key.
 #[derive(Debug, Default)]
 struct Known {
+    rank: u32,
     /// Number of these rows that were returned.
-    returned: u32,
-    /// Largest number of these rows on a page of the last pass that read them, and that pass.
+    returned: u16,
+    /// Largest number of these rows on a page of the last pass that read them.
     seen: u16,
-    pass: u16,
 }
 
 impl RowHistory {
@@ -72,7 +83,7 @@ impl RowHistory {
     }
 
     pub(super) fn begin_pass(&mut self) {
-        self.pass = self.pass.wrapping_add(1);
+        self.ranks.before = self.ranks.last;
         self.seen = 0;
         self.recent.clear();
         self.has_earlier = false;
@@ -98,7 +109,26 @@ impl RowHistory {
 
     /// Returns `true` if this pass has read a row with this hash.
     pub(super) fn has_seen(&self, hash: u64) -> bool {
-        self.rows.get(&hash).is_some_and(|row| row.pass == self.pass)
+        self.rank(hash).is_some()
+    }
+
+    /// Returns `true` if no row that was read follows this row. Equal rows are not distinguished.
+    pub(super) fn is_frontier(&self, hash: u64) -> bool {
+        !self.unique || self.rank(hash) == Some(self.ranks.last)
+    }
+
+    fn rank(&self, hash: u64) -> Option<u32> {
+        self.rows.get(&hash).map(|row| row.rank).filter(|rank| *rank > self.ranks.before)
+    }
+
+    /// Returns `true` if rows that this pass has read are in another order in this window.
+    /// Insertions and removals preserve the order. Equal rows do not show their order.
+    pub(super) fn is_reordered(&self, hashes: &[u64]) -> bool {
+        let mut met = HashSet::new();
+        let first = hashes.iter().filter(|hash| met.insert(**hash));
+        let single = first.filter_map(|hash| self.rows.get(hash)).filter(|row| row.returned == 1);
+        let Ranks { before, displaced, .. } = &self.ranks;
+        !single.map(|row| row.rank).filter(|r| r > before && !displaced.contains(r)).is_sorted()
     }
 
     /// Returns `true` if a row with this hash is known to have been returned.
@@ -134,17 +164,19 @@ impl RowHistory {
     /// Records a page, and determines which rows from `first` on are returned: of equal rows,
     /// those in excess of the largest number on any earlier page.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
-        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut numbers: HashMap<u64, u16> = HashMap::new();
         let mut admitted = Vec::with_capacity(hashes.len());
-        for (at, hash) in hashes.iter().enumerate() {
+        let ranks = self.rank_page(hashes);
+        for (at, (hash, rank)) in hashes.iter().zip(ranks).enumerate() {
             let row = self.rows.entry(*hash).or_default();
             let number = numbers.entry(*hash).or_default();
-            *number = if self.unique { 1 } else { *number + 1 };
-            if row.pass != self.pass || row.returned == 0 {
-                (row.pass, row.seen) = (self.pass, 0);
+            *number = if self.unique { 1 } else { number.saturating_add(1) };
+            if row.rank <= self.ranks.before {
+                row.seen = 0;
             }
-            self.seen += u64::from(number.saturating_sub(row.seen.into()));
-            row.seen = row.seen.max(u16::try_from(*number).unwrap_or(u16::MAX));
+            row.rank = rank;
+            self.seen += u64::from(number.saturating_sub(row.seen));
+            row.seen = row.seen.max(*number);
             let new = *number > row.returned;
             if new {
                 row.returned = *number;
@@ -164,6 +196,26 @@ impl RowHistory {
             }
         }
         admitted
+    }
+
+    /// Returns the ranks of the rows of a page. A new row has the rank of the next known row.
+    fn rank_page(&mut self, hashes: &[u64]) -> Vec<u32> {
+        let mut ranks: Vec<_> = hashes.iter().map(|hash| self.rank(*hash)).collect();
+        let last = ranks.iter().flatten().next_back().copied();
+        if let Some(last) = last.filter(|_| ranks.last() == Some(&None)) {
+            // The rows that followed this row were removed, or follow the new rows.
+            self.ranks.displaced = last + 1..self.ranks.last + 1;
+        }
+        let mut next = None;
+        for rank in ranks.iter_mut().rev() {
+            next = rank.or(next);
+            *rank = next;
+        }
+        let mut highest = || {
+            self.ranks.last += 1;
+            self.ranks.last
+        };
+        ranks.into_iter().map(|rank| rank.unwrap_or_else(&mut highest)).collect()
     }
 
     pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {

@@ -145,3 +145,52 @@ fn memory_is_bounded() {
         );
     }
 }
+
+/// Returns `true` if the last of these pages shows another order than the pages before it.
+fn is_reordered(unique: bool, pages: &[&str]) -> bool {
+    let mut history = RowHistory::new(unique);
+    let mut is_reordered = false;
+    for page in pages {
+        let hashes = history.hashes(&keys(page));
+        is_reordered = history.is_reordered(&hashes);
+        history.admit(&hashes, 0);
+    }
+    is_reordered
+}
+
+#[test]
+fn inserted_and_removed_rows_keep_the_order() {
+    for unique in [true, false] {
+        // Two rows inserted at the head, one row inserted in the middle, one row removed, and all
+        // rows removed.
+        for last in ["cdef", "abcde", "cxdef", "cef", "fg", ""] {
+            assert!(!is_reordered(unique, &["abcde", last]), "{last}");
+        }
+        assert!(!is_reordered(unique, &["abc", "axbcd", "xbcde"]));
+        // The rows inserted after row `b` fill the window, so row `c` follows on the next page.
+        assert!(!is_reordered(unique, &["abc", "bxy", "xycd"]));
+    }
+    for pages in [["abbb", "bbbc"], ["xabab", "ababc"], ["xab", "abab"]] {
+        assert!(!is_reordered(false, &pages), "{pages:?}");
+    }
+}
+
+#[test]
+fn rows_that_change_places_are_detected() {
+    for unique in [true, false] {
+        assert!(is_reordered(unique, &["abcde", "dcef"]));
+        // Row `a` was read, and occurs again after rows that were read later.
+        assert!(is_reordered(unique, &["abc", "bcde", "deaf"]));
+        assert!(is_reordered(unique, &["abc", "def", "gbha"]));
+    }
+}
+
+#[test]
+fn a_second_pass_has_its_own_order() {
+    let mut history = known(true, "abcd");
+    history.begin_pass();
+    let hashes = history.hashes(&keys("dcba"));
+    assert!(!history.is_reordered(&hashes));
+    history.admit(&hashes, 0);
+    assert!(history.is_reordered(&history.hashes(&keys("abcd"))));
+}

@@ -9,7 +9,7 @@ use crate::pagination::{
     page, pager,
     tests::{
         UNITS, counts,
-        simulated_list::{Change, Setting},
+        simulated_list::{Change, Count, Setting},
     },
 };
 
@@ -107,6 +107,73 @@ fn no_answer_loses_a_row_or_takes_too_many_requests() {
                             outcome::<false>(&setting, &what);
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Before each request, all rows with equal creation times change places.
+#[test]
+fn no_answer_loses_a_row_of_a_list_whose_ties_change_places() {
+    for (total_name, total) in totals(122).into_iter().chain([("pages of 7", Some(Some(18)))]) {
+        // Without a total, the number of rows on a page is the number of rows of the list.
+        let is_usable = total.is_none_or(|total| total.is_some_and(|total| total >= 0));
+        for (page_name, cap) in PAGES {
+            for ties in [3, 40, 122] {
+                for (unit, count) in UNITS.into_iter().zip([None, Some(Count::OfPage)]) {
+                    for seed in 0..5 {
+                        let shuffled = |request: u64| {
+                            let runs = (0..1000).step_by(1000 * ties / 122);
+                            let seed = 1000 * seed + request;
+                            runs.map(|at| Change::Shuffle(at, ties, seed)).collect()
+                        };
+                        let setting = Setting {
+                            unit,
+                            documented: unit,
+                            count: count.filter(|_| is_usable),
+                            changes: (0..200).map(shuffled).collect(),
+                            ..setting(122, total, cap, |_| None)
+                        };
+                        let what = format!(
+                            "total {total_name}, pages {page_name}, ties of {ties}, {count:?}, \
+                             {unit:?}, {seed}"
+                        );
+                        outcome::<true>(&setting, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Pages of rows are inserted and removed between the requests.
+#[test]
+fn no_answer_loses_a_row_of_a_list_that_moves_by_pages() {
+    for (total_name, total) in totals(164) {
+        for (page_name, cap) in PAGES {
+            for (size, in_flight) in [(50, 3), (10, 4)] {
+                for seed in 0..40 {
+                    let unit = UNITS[seed as usize % 2];
+                    let mut rng = fastrand::Rng::with_seed(seed);
+                    let mut change = || match rng.u8(..6) {
+                        0 => vec![Change::Insert(0, rng.usize(20..100))],
+                        1 => vec![Change::Insert(rng.usize(..=1000), rng.usize(20..100))],
+                        2 => vec![Change::Delete(rng.usize(..2) * 600, rng.usize(1..60))],
+                        _ => Vec::new(),
+                    };
+                    let setting = Setting {
+                        unit,
+                        documented: unit,
+                        size,
+                        in_flight,
+                        changes: (0..60).map(|_| change()).collect(),
+                        ..setting(164, total, cap, |_| None)
+                    };
+                    let what = format!(
+                        "total {total_name}, pages {page_name}, {size} {in_flight} {unit:?}, {seed}"
+                    );
+                    outcome::<true>(&setting, &what);
                 }
             }
         }

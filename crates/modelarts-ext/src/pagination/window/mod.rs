@@ -49,10 +49,6 @@ impl WindowPlan {
         Window { offset, limit, start: start_of(self.unit, offset, limit) }
     }
 
-    pub(super) fn usual_overlap(&self) -> u32 {
-        self.overlap.min(self.max / 2)
-    }
-
     /// Limits the largest window to this number of rows.
     pub(super) fn limit(&mut self, max: u32) {
         self.max = max;
@@ -90,11 +86,6 @@ impl WindowPlan {
             let new = (page.end() - read).min(u64::from(self.size));
             (new, Reverse(page.limit))
         })
-    }
-
-    /// Returns the window at offset 1, with as many rows as the first page.
-    pub(super) fn second_offset(&self) -> Window {
-        self.window(1, self.size.min(self.max))
     }
 
     /// Returns the largest window that includes this row.

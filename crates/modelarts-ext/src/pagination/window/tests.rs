@@ -6,7 +6,7 @@ fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
 
 /// Returns the window after the first `read` rows, with the usual overlap.
 fn after(plan: WindowPlan, read: u64) -> Window {
-    plan.overlapping(read, plan.usual_overlap())
+    plan.overlapping(read, plan.overlap.min(plan.max / 2))
 }
 
 #[test]

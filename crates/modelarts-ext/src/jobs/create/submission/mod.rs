@@ -166,7 +166,9 @@ impl Checked {
 
     async fn send(&self, deadline: &Deadline) -> Result<Job, Failure> {
         let progress = Arc::<Mutex<CallSummary>>::default();
-        let client = self.client.with_progress(Arc::clone(&progress));
+        let client = self
+            .client
+            .with_transport(|transport| transport.progress = Some(Arc::clone(&progress)));
         let work = async {
             let answer = post(&client, &self.body).await?;
             let answer = match text(&self.body, metadata::NAME) {
