@@ -136,7 +136,7 @@ pub(crate) struct JobEnd {
     /// The job.
     pub(crate) job: JobName,
     /// `completed`, `failed`, `terminated`, `abnormal`, `vanished`; `timed_out` or `interrupted` if
-    /// the job continues; null if it was not waited for.
+    /// it was not waited for until its end; null if it was not waited for.
     pub(crate) outcome: Option<String>,
     /// The outcome as a clause.
     pub(crate) summary: Option<String>,

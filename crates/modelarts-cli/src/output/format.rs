@@ -46,8 +46,8 @@ pub(crate) struct OutputArguments {
         help_heading = "Output"
     )]
     pub(crate) columns: Option<Vec<String>>,
-    /// Expression of jq that is applied to the JSON; selects the format json unless ndjson is
-    /// given.
+    /// Expression of jq that is applied to the JSON; selects the format json unless ndjson or yaml
+    /// is given.
     #[arg(long, global = true, value_name = "EXPRESSION", help_heading = "Output")]
     pub(crate) jq: Option<String>,
 }

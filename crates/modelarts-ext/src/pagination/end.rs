@@ -28,8 +28,7 @@ impl Reader {
     /// Returns `true` if the pass has read the number of rows that all of its responses state.
     pub(super) fn is_confirmed(&self, pass: &Pass) -> bool {
         let seen = self.history.seen + pass.unreadable;
-        let is_read = |all| seen == all && pass.read >= all;
-        !pass.counts.is_unsteady && pass.counts.last.is_some_and(is_read)
+        !pass.counts.is_unsteady && pass.counts.last == Some(seen) && pass.read >= seen
     }
 
     /// Ends a pass. The list then ends, or is read a second time if rows may be missing.

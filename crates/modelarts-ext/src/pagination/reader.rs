@@ -233,7 +233,8 @@ impl Reader {
         }
         let now = PreviousWindow::of(&answer);
         let previous = pass.previous.as_ref();
-        if self.history.is_reordered(&answer.hashes) {
+        let follows = search.is_none() && answer.window.start >= pass.read;
+        if self.history.is_reordered(&answer.hashes, follows) {
             pass.doubt = Doubt::Reordered;
         } else if previous.is_some_and(|old| old.is_moved(&now, |row| self.history.has_seen(row))) {
             pass.doubt = pass.doubt.max(Doubt::Moved);
@@ -307,7 +308,7 @@ impl Reader {
     fn accept(&mut self, mut pass: Pass, is_found: bool, answer: Answer, split: usize) -> Step {
         let (rows, end, unit) = (answer.rows(), answer.end(), self.plan.unit);
         let (is_full, is_capped) = (answer.is_full(unit), answer.is_capped(unit));
-        let (is_short, is_last) = (answer.is_short(), answer.is_last());
+        let (is_short, is_last) = (answer.is_short(), answer.is_last() || rows == 0);
         let first = if self.history.is_incomplete { split } else { 0 };
         let seen = self.history.seen;
         let returned = self.history.admit(&answer.hashes, first);
@@ -328,8 +329,7 @@ impl Reader {
             && (pass.idle > u32::from(self.info.unique) || end >= pass.read && is_shorter);
         let is_back = is_unread && end <= pass.read;
         let is_repeated = is_idle && self.is_confirmed(&pass);
-        let is_end = is_end || is_repeated && pass.idle > 0;
-        let is_end = is_end || answer.is_single || is_last || rows == 0;
+        let is_end = is_end || is_last || answer.is_single || is_repeated && pass.idle > 0;
         match is_idle {
             false => pass.idle = 0,
             true => pass.idle += u32::from(is_back || is_repeated),

@@ -121,14 +121,15 @@ impl RowHistory {
         self.rows.get(&hash).map(|row| row.rank).filter(|rank| *rank > self.ranks.before)
     }
 
-    /// Returns `true` if rows that this pass has read are in another order in this window.
-    /// Insertions and removals preserve the order. Equal rows do not show their order.
-    pub(super) fn is_reordered(&self, hashes: &[u64]) -> bool {
+    /// Returns `true` if rows that this pass has read are in another order in this window, which
+    /// begins after all of them if `follows`. Equal rows do not show their order.
+    pub(super) fn is_reordered(&self, hashes: &[u64], follows: bool) -> bool {
         let mut met = HashSet::new();
         let first = hashes.iter().filter(|hash| met.insert(**hash));
         let single = first.filter_map(|hash| self.rows.get(hash)).filter(|row| row.returned == 1);
         let Ranks { before, displaced, .. } = &self.ranks;
-        !single.map(|row| row.rank).filter(|r| r > before && !displaced.contains(r)).is_sorted()
+        let ranks = single.map(|row| row.rank).filter(|r| r > before && !displaced.contains(r));
+        !follows.then_some(self.ranks.last).into_iter().chain(ranks).is_sorted()
     }
 
     /// Returns `true` if a row with this hash is known to have been returned.

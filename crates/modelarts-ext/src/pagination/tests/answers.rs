@@ -119,7 +119,9 @@ fn no_answer_loses_a_row_of_a_list_whose_ties_change_places() {
     for (total_name, total) in totals(122).into_iter().chain([("pages of 7", Some(Some(18)))]) {
         // Without a total, the number of rows on a page is the number of rows of the list.
         let is_usable = total.is_none_or(|total| total.is_some_and(|total| total >= 0));
-        for (page_name, cap) in PAGES {
+        // With pages of one row, a total of 3 is that of a list of three rows.
+        let single = ("1", Some((1, false)));
+        for (page_name, cap) in PAGES.into_iter().chain((total_name != "pages").then_some(single)) {
             for ties in [3, 40, 122] {
                 for (unit, count) in UNITS.into_iter().zip([None, Some(Count::OfPage)]) {
                     for seed in 0..5 {

@@ -264,11 +264,16 @@ async fn the_end_is_found_in_another_language() {
 
 #[tokio::test]
 async fn the_log_of_a_job_that_ran_is_waited_for() {
-    let (server, clock, job) =
-        scripted([details("Completed"), no_log(), details("Completed"), preview("late\n")]).await;
-    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
-    assert_eq!(items, [LogItem::Line("late".into())]);
-    assert_eq!((clock.slept(), server.left()), (vec![seconds(5)], 0));
+    let status = json!({"phase": "Failed", "tasks": ["worker-0"], "duration": 1000});
+    let failed = json!({"metadata": {"id": "job-1", "name": "failed"}, "status": status});
+    let failed = json_answer("200 OK", "", &failed.to_string());
+    for details in [details("Completed"), failed] {
+        let replies = [details.clone(), no_log(), details, preview("late\n")];
+        let (server, clock, job) = scripted(replies).await;
+        let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+        assert_eq!(items, [LogItem::Line("late".into())]);
+        assert_eq!((clock.slept(), server.left()), (vec![seconds(5)], 0));
+    }
 
     let round = [details("Failed"), no_log()];
     let (server, clock, job) = scripted(std::iter::repeat_n(round, 7).flatten()).await;

@@ -74,7 +74,7 @@ enum Status {
     Warning,
     /// Commands fail.
     Problem,
-    /// The check needs something that another check has not found.
+    /// Not checked: a part that the check needs is missing, or it does not apply to this machine.
     Skipped,
 }
 

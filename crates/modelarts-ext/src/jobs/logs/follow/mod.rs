@@ -162,7 +162,8 @@ impl LogFollower {
 
     /// Returns `true` if the log does not exist, although its job ran.
     pub(crate) fn lacks_log(&self, job: &Job) -> bool {
-        let has_run = job.started_at().is_some() || job.is_completed();
+        let has_run = job.is_completed()
+            || job.status().is_some_and(|status| status.start_time.max(status.duration) > Some(0));
         self.engine.is_absent() && (self.engine.has_content() || has_run)
     }
 }
