@@ -76,10 +76,6 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.code() == Some(codes::TRAINING_JOB_NOT_FOUND)
     }
 
-    pub(crate) fn is_404_without_code(&self) -> bool {
-        self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
-    }
-
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let is_404 = self.status() == Some(404);
         matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
@@ -117,7 +113,8 @@ impl Error {
     /// job that is not running yet, or a node of a pool that is still starting.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
-        self.0.kind == ErrorKind::NotReady || self.retry_of_code() == Some(Retry::Poll)
+        let is_poll = self.known_code().is_some_and(|code| code.retry(Effect::Read) == Retry::Poll);
+        self.0.kind == ErrorKind::NotReady || is_poll
     }
 
     /// Returns `true` if the same call may succeed later without a change.
@@ -148,11 +145,6 @@ impl Error {
                 && !TRANSIENT.contains(&row.status)
                 && row.retry_only_with.is_none_or(|text| message.contains(text))
         })
-    }
-
-    /// Returns the retry condition for reads, regardless of a possible execution of the call.
-    fn retry_of_code(&self) -> Option<Retry> {
-        Some(self.known_code()?.retry(Effect::Read))
     }
 
     pub(crate) fn is_final(&self) -> bool {

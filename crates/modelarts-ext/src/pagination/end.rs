@@ -61,8 +61,10 @@ impl Reader {
 
     /// Ends a list that takes too many requests, with the result of a first pass or an error.
     pub(super) fn too_many_requests(&self, pass: Pass) -> Result<Option<Window>, Error> {
-        if let Some((_, error)) = pass.first_end {
-            return error.map_or(Ok(None), Err);
+        match pass.first_end {
+            Some((_, Some(error))) => return Err(error),
+            Some((_, None)) if pass.doubt != Doubt::Reordered => return Ok(None),
+            _ => {}
         }
         let text = format_args!(
             "the list has changed so much while it was read that {} requests brought {} rows and \

@@ -5,7 +5,7 @@ pub(super) const MAX_SEARCHES: u32 = 2;
 
 /// Search for the last rows that were read. The search begins at the expected position and
 /// alternates between both directions, at growing distance.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct OverlapSearch {
     /// Row that the next window includes.
     pub(super) row: u64,
@@ -15,6 +15,8 @@ pub(super) struct OverlapSearch {
     backwards: bool,
     /// `true` if a window had a row that equals a row that was read.
     pub(super) has_equal_rows: bool,
+    /// Rows of the last window. A service that ignores offsets returns them again.
+    pub(super) last: Vec<u64>,
 }
 
 impl OverlapSearch {
@@ -26,6 +28,7 @@ impl OverlapSearch {
             behind: both.then_some(row),
             backwards: false,
             has_equal_rows: false,
+            last: Vec::new(),
         }
     }
 

@@ -174,8 +174,9 @@ impl Reader {
                 return self.too_many_requests(pass);
             }
             State::Search(pass, search) => {
+                let window = is_alone.then(|| self.plan.around(search.row));
                 self.state = State::Search(pass, search);
-                is_alone.then(|| self.plan.around(search.row))
+                window
             }
             State::FirstPage(mut pass) => {
                 let window = is_alone.then(|| self.plan_window(&mut pass));
@@ -233,7 +234,7 @@ impl Reader {
         }
         let now = PreviousWindow::of(&answer);
         let previous = pass.previous.as_ref();
-        let follows = search.is_none() && answer.window.start >= pass.read;
+        let follows = is_expected && answer.window.start >= pass.read;
         if self.history.is_reordered(&answer.hashes, follows) {
             pass.doubt = Doubt::Reordered;
         } else if previous.is_some_and(|old| old.is_moved(&now, |row| self.history.has_seen(row))) {
@@ -321,12 +322,15 @@ impl Reader {
         pass.unreadable += (answer.skipped as u64).min(end.saturating_sub(pass.read));
 
         // A short page without a new row is the last one if another page was longer, and if no row
-        // that was read follows. Otherwise rows may have been removed, or pages are shorter than
-        // requested.
+        // that was read follows. Otherwise the list may have changed.
         let is_shorter = rows < self.budget.largest_page;
-        let is_unread = is_idle && !is_found && !is_full && is_frontier;
+        let is_unread = is_idle && !is_found && !is_full;
         let is_end = is_unread
-            && (pass.idle > u32::from(self.info.unique) || end >= pass.read && is_shorter);
+            && (pass.idle > u32::from(self.info.unique)
+                || is_frontier && end >= pass.read && is_shorter);
+        if is_end && !is_frontier {
+            pass.doubt = pass.doubt.max(Doubt::Moved);
+        }
         let is_back = is_unread && end <= pass.read;
         let is_repeated = is_idle && self.is_confirmed(&pass);
         let is_end = is_end || is_last || answer.is_single || is_repeated && pass.idle > 0;

@@ -28,19 +28,17 @@ impl Reader {
         let is_complete = self.info.unique && !self.history.is_incomplete;
         let Some(mut search) = search else {
             pass.idle += 1;
+            if pass.idle > MAX_SEARCHES {
+                // The rows of this window, and rows before it, may not have been returned.
+                pass.doubt = if rows > 0 { Doubt::Reordered } else { pass.doubt };
+                let state = self.end(pass);
+                return Ok(self.again(state));
+            }
             // The first window of the search begins half a window before this one, so that about
             // half of its rows are known if the list has not shifted.
             let mut search = OverlapSearch::new(start.saturating_sub(max / 2), !is_complete);
             search.has_equal_rows = is_equal;
-            if pass.idle > MAX_SEARCHES && rows > 0 {
-                // The rows of this window, and rows before it, may not have been returned.
-                pass.doubt = Doubt::Reordered;
-            }
-            let state = match pass.idle > MAX_SEARCHES {
-                true => self.end(pass),
-                false => State::Search(pass, search),
-            };
-            return Ok(self.again(state));
+            return Ok(self.again(State::Search(pass, search)));
         };
         self.budget.farthest = self.budget.farthest.max(answer.end());
         search.has_equal_rows |= is_equal;
@@ -55,6 +53,8 @@ impl Reader {
             OffsetUnit::Pages => rows.min(max),
         };
         let has_more = rows > 0 && (answer.is_full(self.plan.unit) || answer.has_more());
+        let has_more = has_more && answer.hashes != search.last;
+        search.last.clone_from(&answer.hashes);
         if let Some(search) = search.next(start, step, has_more) {
             return Ok(self.again(State::Search(pass, search)));
         }

@@ -60,7 +60,7 @@ impl RowCounts {
         filtered: bool,
     ) -> Self {
         let Counts { total, count, .. } = *counts;
-        // A total below the rows of the page is no number of rows, so this count may not be one.
+        // If the total is not the number of rows, the count may not be that number either.
         let is_whole = is_whole && total.is_none_or(|total| total >= rows);
         let matching = count.filter(|count| *count > rows || *count == rows && is_whole);
         // The total may include rows that the conditions exclude.

@@ -28,7 +28,9 @@ fn failed(facts: &Facts) -> Finding {
     if let Some(finding) = by_platform(facts, &failed) {
         return finding;
     }
-    let found = best_match(facts);
+    // The best match by class in all logs, preferably in the log of the first failed task.
+    let found = facts.logs.iter().filter_map(|log| Some((log, search(&log.tail.lines)?)));
+    let found = found.min_by_key(|(_, found)| found.class);
     let mut finding = by_exit_code(facts, &failed, found.as_ref())
         .or_else(|| found.as_ref().map(by_log))
         .or_else(|| by_packages(facts))
@@ -169,12 +171,6 @@ fn signatures_of_event(event: &Event) -> Option<Cause> {
         Some(cause @ (Cause::NoSpaceLeft | Cause::ObsPermission)) => Some(cause),
         _ => is_denied.then_some(Cause::ObsPermission),
     }
-}
-
-/// Returns the best match by class in all logs, preferably in the log of the first failed task.
-fn best_match(facts: &Facts) -> Option<(&TaskLog, Match)> {
-    let found = facts.logs.iter().filter_map(|log| Some((log, search(&log.tail.lines)?)));
-    found.min_by_key(|(_, found)| found.class)
 }
 
 fn by_exit_code(

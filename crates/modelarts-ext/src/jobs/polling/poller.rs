@@ -156,10 +156,10 @@ impl ErrorTolerance {
 
     /// Returns an error that is not transient or persists for too long. Counts any other error.
     pub(crate) fn tolerate(&mut self, error: Error, now: SystemTime) -> Result<(), Error> {
-        let is_transient = error.is_retryable()
-            || error.kind() == ErrorKind::Decode
-            // The load balancer may temporarily not find the service.
-            || error.is_404_without_code();
+        // The load balancer may temporarily not find the service.
+        let is_unrouted = error.status() == Some(404) && error.code().is_none();
+        let is_unrouted = is_unrouted && error.kind() == ErrorKind::Service;
+        let is_transient = error.is_retryable() || error.kind() == ErrorKind::Decode || is_unrouted;
         // A clock that was set back must not extend the tolerated time.
         let failing_since = self.failing_since.unwrap_or(now).min(now);
         self.failing_since = (!error.is_throttled()).then_some(failing_since);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::pagination::answer::Answer;
 
 /// Rows of the previous window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PreviousWindow {
     rows: Vec<u64>,
     /// Number of the first row.
@@ -42,7 +42,8 @@ impl PreviousWindow {
         (rows.len(), rows.iter().filter(|row| others.contains(row)).count())
     }
 
-    /// Returns `true` if rows moved by another number than the number of rows changed by.
+    /// Returns `true` if a window after the first has a new row before a known row, lacks a row
+    /// between known rows, or if rows moved by another number than the change of the count.
     pub(super) fn is_moved(&self, now: &Self, is_seen: impl Fn(u64) -> bool) -> bool {
         let (places, places_now) = (places(&self.rows), places(&now.rows));
         // Indexes of the rows that occur exactly once in both windows.

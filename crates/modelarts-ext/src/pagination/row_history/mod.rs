@@ -51,7 +51,7 @@ pub(super) struct RowHistory {
 /// Ranks of the rows: their places in the order of the rows that were read.
 #[derive(Debug, Default)]
 struct Ranks {
-    /// Rank of the last row that was read, and of the last row before the current pass.
+    /// Highest rank, and the highest rank before the current pass.
     last: u32,
     before: u32,
     /// Ranks of rows that may follow rows with higher ranks.
@@ -112,7 +112,7 @@ impl RowHistory {
         self.rank(hash).is_some()
     }
 
-    /// Returns `true` if no row that was read follows this row. Equal rows are not distinguished.
+    /// Returns `true` if the row has the highest rank, and for each row without an id.
     pub(super) fn is_frontier(&self, hash: u64) -> bool {
         !self.unique || self.rank(hash) == Some(self.ranks.last)
     }
@@ -199,11 +199,13 @@ impl RowHistory {
         admitted
     }
 
-    /// Returns the ranks of the rows of a page. A new row has the rank of the next known row.
+    /// Returns the ranks of the rows of a page. A new row has the rank of the next known row of the
+    /// page, or the next rank after all others if no known row follows.
     fn rank_page(&mut self, hashes: &[u64]) -> Vec<u32> {
         let mut ranks: Vec<_> = hashes.iter().map(|hash| self.rank(*hash)).collect();
         let last = ranks.iter().flatten().next_back().copied();
-        if let Some(last) = last.filter(|_| ranks.last() == Some(&None)) {
+        let is_passed = |last: &u32| ranks.last() == Some(&None) && *last < self.ranks.last;
+        if let Some(last) = last.filter(is_passed) {
             // The rows that followed this row were removed, or follow the new rows.
             self.ranks.displaced = last + 1..self.ranks.last + 1;
         }

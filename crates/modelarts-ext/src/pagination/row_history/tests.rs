@@ -169,6 +169,7 @@ fn inserted_and_removed_rows_keep_the_order() {
         assert!(!is_reordered(unique, &["abc", "axbcd", "xbcde"]));
         // The rows inserted after row `b` fill the window, so row `c` follows on the next page.
         assert!(!is_reordered(unique, &["abc", "bxy", "xycd"]));
+        assert!(!is_reordered(unique, &["abc", "bxy", "xyz", "yzcd"]));
     }
     for pages in [["abbb", "bbbc"], ["xabab", "ababc"], ["xab", "abab"]] {
         assert!(!is_reordered(false, &pages), "{pages:?}");

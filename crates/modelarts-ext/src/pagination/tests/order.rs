@@ -335,3 +335,58 @@ proptest! {
         check(&setting, read::<false>(&setting))?;
     }
 }
+
+/// Resumes a list at a position. Returns the rows and the number of requests.
+fn resumed<const UNIQUE: bool>(
+    setting: &Setting,
+    position: Position,
+) -> (Result<Vec<u32>, Error>, usize) {
+    let (list, table) = setting.list::<UNIQUE>();
+    let mut options = setting.options();
+    options.resume = Some(position);
+    let rows = page::rows(pager::pages(Arc::new(list), setting.pagination(), options));
+    let rows = block_on(rows.try_collect());
+    let requests = table.lock().unwrap().asked.len();
+    (rows, requests)
+}
+
+fn position(read: u64, last: std::ops::Range<u64>) -> Position {
+    let last = last.map(|row| row.to_string()).collect();
+    Position { list: "List".into(), read, last, more: true, counts: None, search: None }
+}
+
+#[test]
+fn a_list_whose_last_row_was_removed_ends() {
+    let setting = Setting { total: false, ..Setting::of(99) };
+    let (rows, requests) = resumed::<true>(&setting, position(100, 70..100));
+    assert_eq!(rows.unwrap(), Vec::<u32>::new());
+    assert!(requests < 6, "{requests}");
+
+    let mut changes = vec![Vec::new(); 20];
+    changes[3] = vec![Change::Delete(999, 1)];
+    let count = Some(Count::OfPage);
+    let setting = Setting { filtered: true, count, changes, ..Setting::of(120) };
+    let (rows, error, table) = read::<true>(&setting);
+    assert_eq!((rows.len(), error.map(|error| error.to_string())), (120, None));
+    assert!(table.asked.len() < 12, "{}", table.asked.len());
+}
+
+#[test]
+fn a_resumed_list_whose_unit_is_not_known_is_in_order() {
+    for unit in UNITS {
+        let setting = Setting { unit, disputed: true, total: false, run: 1, ..Setting::of(180) };
+        let (rows, _) = resumed::<false>(&setting, position(50, 20..50));
+        assert_eq!(rows.unwrap(), (50..180).collect::<Vec<_>>(), "{unit:?}");
+    }
+}
+
+#[test]
+fn a_resumed_list_of_a_service_that_ignores_offsets_takes_few_requests() {
+    for unit in UNITS {
+        let last_offset = Some(0);
+        let setting = Setting { unit, documented: unit, last_offset, ..Setting::of(500) };
+        let (rows, requests) = resumed::<true>(&setting, position(200, 197..200));
+        assert!(rows.unwrap_err().to_string().contains("changed so much"));
+        assert!(requests < 30, "{requests}");
+    }
+}
