@@ -33,8 +33,8 @@
 //! rows than the service counts, the client reads the list a second time and returns the rows that
 //! were not returned before, unless the list was resumed beyond its first rows or has more than
 //! 100,000 rows. The stream ends with an error if rows may still be missing, or if the list changes
-//! so much that three requests per page and eight more do not suffice. The list can be resumed from
-//! the [position](crate::Error::position) of the error.
+//! so much that three requests per page and eight more do not suffice to read it once. The list can
+//! be resumed from the [position](crate::Error::position) of the error.
 //!
 //! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also

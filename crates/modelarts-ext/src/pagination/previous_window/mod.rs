@@ -20,10 +20,10 @@ pub(super) enum Doubt {
     /// The rows kept their order.
     #[default]
     None,
-    /// The order of the rows may have changed, because insertions or removals at a single position
-    /// do not explain how the rows moved.
+    /// Rows may be missing, because the change of the number of rows does not explain how the rows
+    /// moved.
     Moved,
-    /// The order of the rows has changed.
+    /// The order of the rows has changed, or a search did not find the rows that were read.
     Reordered,
 }
 
