@@ -28,10 +28,10 @@ const SOURCES: [Source; 9] = [
     find_oidc,
     find_keys,
     find_terraform,
-    find_openstack,
+    |environment, hints| find_family(environment, hints, &OPENSTACK),
     config_files::find_named,
     config_files::find_profile,
-    config_files::find_only,
+    |environment, hints| config_files::find(environment, hints, None),
     find_metadata,
     find_pod_identity,
 ];
@@ -204,10 +204,6 @@ fn find_terraform(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
         )));
     }
     Ok(found)
-}
-
-fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
-    find_family(environment, hints, &OPENSTACK)
 }
 
 fn find_family(environment: &Environment, hints: &Hints, family: &Family) -> Result<Lookup, Error> {

@@ -88,11 +88,11 @@ pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Loo
     }
 }
 
-pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
-    find(environment, hints, None)
-}
-
-fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<Lookup, Error> {
+pub(super) fn find(
+    environment: &Environment,
+    hints: &Hints,
+    name: Option<&str>,
+) -> Result<Lookup, Error> {
     let usual = usual_paths(environment, "clouds");
     let Some((path, mut clouds)) = read_clouds(environment, CLOUDS_FILE, &usual)? else {
         let paths = usual.iter().map(|path| path.display().to_string());

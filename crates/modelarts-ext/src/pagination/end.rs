@@ -32,7 +32,10 @@ impl Reader {
     }
 
     /// Ends a pass. The list then ends, or is read a second time if rows may be missing.
-    pub(super) fn end(&mut self, pass: Pass) -> State {
+    pub(super) fn end(&mut self, mut pass: Pass) -> State {
+        if pass.doubt == Doubt::Moved && matches!(pass.first_end, Some((_, Doubt::Reordered, _))) {
+            pass.doubt = Doubt::Reordered;
+        }
         let missing = self.missing(&pass);
         let is_complete = missing.is_none() && pass.doubt == Doubt::None;
         let is_unchecked = self.is_single_page || self.options.allow_early_end;
@@ -45,7 +48,7 @@ impl Reader {
             return State::Done(error);
         }
         self.plan.size = self.plan.max;
-        let second = Pass::second(self.position(&pass), error);
+        let second = Pass::second((self.position(&pass), pass.doubt, error));
         self.history.begin_pass();
         State::Pass(second)
     }
@@ -62,8 +65,8 @@ impl Reader {
     /// Ends a list that takes too many requests, with the result of a first pass or an error.
     pub(super) fn too_many_requests(&self, pass: Pass) -> Result<Option<Window>, Error> {
         match pass.first_end {
-            Some((_, Some(error))) => return Err(error),
-            Some((_, None)) if pass.doubt != Doubt::Reordered => return Ok(None),
+            Some((_, _, Some(error))) => return Err(error),
+            Some((_, _, None)) if pass.doubt != Doubt::Reordered => return Ok(None),
             _ => {}
         }
         let text = format_args!(
@@ -112,7 +115,7 @@ impl Reader {
 
     /// Returns the position after the rows that were read in the first pass.
     pub(super) fn position(&self, pass: &Pass) -> Position {
-        if let Some((position, _)) = &pass.first_end {
+        if let Some((position, ..)) = &pass.first_end {
             return position.clone();
         }
         let (last, more) = self.history.saved();

@@ -82,14 +82,14 @@ pub(super) struct Pass {
     pub(super) idle: u32,
     /// Number of rows on the last page, if the page was shorter than requested.
     short: Option<u32>,
-    /// In a second pass, the end of the first pass, and the error of a list that ends there.
-    pub(super) first_end: Option<(Position, Option<Error>)>,
+    /// In a second pass, the end of the first pass, its doubt, and its error.
+    pub(super) first_end: Option<(Position, Doubt, Option<Error>)>,
 }
 
 impl Pass {
-    /// Creates the second pass through a list, with the end and the error of the first pass.
-    pub(super) fn second(position: Position, error: Option<Error>) -> Self {
-        Self { ahead: 1, first_end: Some((position, error)), ..Self::default() }
+    /// Creates the second pass through a list.
+    pub(super) fn second(first_end: (Position, Doubt, Option<Error>)) -> Self {
+        Self { ahead: 1, first_end: Some(first_end), ..Self::default() }
     }
 
     /// Continues after the first `read` rows, with one request in flight.
@@ -286,10 +286,12 @@ impl Reader {
             window = self.plan.window(window.offset, limit);
         }
         let hashes = self.history.hashes(&keys);
-        // A service that ignores offsets returns the same rows again. They contradict no count of
-        // at least these rows.
-        let is_new = skipped > 0 || hashes.iter().any(|row| !self.history.has_seen(*row));
-        let end = if is_new { window.start + rows } else { rows };
+        // A service that ignores offsets returns the same first rows again. They contradict no
+        // count of at least these rows.
+        let is_known = skipped == 0 && hashes.iter().all(|row| self.history.has_seen(*row));
+        let is_same = |old: &PreviousWindow| old.rows.iter().zip(&hashes).all(|(a, b)| a == b);
+        let is_again = is_known && pass.previous.as_ref().is_some_and(is_same);
+        let end = if is_again { rows } else { window.start + rows };
         let is_whole = window.start == 0 && rows < u64::from(window.limit);
         Ok(Answer {
             counts: RowCounts::new(stated, rows, end, is_whole, self.info.filtered),

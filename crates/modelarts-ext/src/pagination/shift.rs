@@ -27,6 +27,10 @@ impl Reader {
         let is_equal = answer.hashes.iter().any(|row| self.history.has_returned(*row));
         let is_complete = self.info.unique && !self.history.is_incomplete;
         let Some(mut search) = search else {
+            if start == 0 && rows > 0 {
+                // The first rows were read, and are others now.
+                pass.doubt = pass.doubt.max(Doubt::Moved);
+            }
             pass.idle += 1;
             if pass.idle > MAX_SEARCHES {
                 // The rows of this window, and rows before it, may not have been returned.
@@ -58,13 +62,12 @@ impl Reader {
         if let Some(search) = search.next(start, step, has_more) {
             return Ok(self.again(State::Search(pass, search)));
         }
-        // All rows that were read may have been removed. The list is then read from its beginning
-        // if the history shows which of its rows were read.
-        if !self.history.restart(has_equal_rows) {
+        // All rows that were read may have been removed. The list is read from its beginning.
+        let Some(doubt) = self.history.restart(has_equal_rows) else {
             return Err(self.error(&pass, CHANGED_TOO_MUCH));
-        }
+        };
         pass.go_to(0);
-        (pass.unreadable, pass.previous) = (0, None);
+        (pass.doubt, pass.unreadable, pass.previous) = (pass.doubt.max(doubt), 0, None);
         (self.unknown_before, self.progress) = (0, 0);
         Ok(self.again(State::Pass(pass)))
     }

@@ -17,7 +17,7 @@ impl<'a> Located<'a> {
         Self::new(String::new(), Some(body))
     }
 
-    fn new(path: String, value: Option<&'a Value>) -> Self {
+    pub(crate) fn new(path: String, value: Option<&'a Value>) -> Self {
         let value = value.filter(|value| !value.is_null());
         Self { path, value }
     }
@@ -44,10 +44,6 @@ impl<'a> Located<'a> {
         items
             .map(|(index, value)| Self::new(format!("{}[{index}]", self.path), Some(value)))
             .collect()
-    }
-
-    pub(crate) fn as_only_item(&self) -> Self {
-        Self::new(format!("{}[0]", self.path), self.value)
     }
 
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> {

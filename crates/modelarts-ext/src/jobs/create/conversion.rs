@@ -55,7 +55,7 @@ impl Conversion {
             (Shape::List(inner), _) if self.is_answer || value.is_array() => {
                 let items = match value {
                     Value::Array(_) => located.items(),
-                    _ => Fields::from(located.as_only_item()),
+                    _ => Fields::from(Located::new(format!("{}[0]", located.path()), Some(value))),
                 };
                 let items = items.iter();
                 let items = items.filter_map(|item| self.convert(*inner, "", item));

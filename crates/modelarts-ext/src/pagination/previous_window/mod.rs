@@ -7,7 +7,7 @@ use crate::pagination::answer::Answer;
 /// Rows of the previous window.
 #[derive(Debug)]
 pub(super) struct PreviousWindow {
-    rows: Vec<u64>,
+    pub(super) rows: Vec<u64>,
     /// Number of the first row.
     start: u64,
     /// Number of rows of the list when the window was read, if the service stated the number.

@@ -6,6 +6,8 @@ use std::{
     ops::Range,
 };
 
+use crate::pagination::previous_window::Doubt;
+
 /// Number of most recent rows whose keys are stored: two pages of events.
 const RECENT_ROWS: usize = 200;
 /// Number of rows whose hashes are stored, which take about 6 MB. A longer list is not read a
@@ -89,18 +91,20 @@ impl RowHistory {
         self.has_earlier = false;
     }
 
-    /// Restarts at the beginning of a list in which none of the last rows was found. Returns
-    /// `false` if it is not certain which rows of the list were read.
-    pub(super) fn restart(&mut self, has_equal_rows: bool) -> bool {
+    /// Restarts at the beginning of a list in which none of the last rows was found. Returns the
+    /// doubt, or `None` if it is not certain which rows of the list were read.
+    pub(super) fn restart(&mut self, has_equal_rows: bool) -> Option<Doubt> {
         if self.is_incomplete || !self.unique && !has_equal_rows && self.has_earlier {
-            return false;
+            return None;
         }
         if !self.unique && !has_equal_rows {
             self.rows.clear();
             self.order.clear();
         }
+        // It is not likely that all rows were removed a second time.
+        let doubt = if self.ranks.before > 0 { Doubt::Reordered } else { Doubt::None };
         self.begin_pass();
-        true
+        Some(doubt)
     }
 
     pub(super) fn hashes(&self, keys: &[String]) -> Vec<u64> {

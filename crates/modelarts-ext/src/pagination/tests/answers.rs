@@ -122,9 +122,9 @@ fn no_answer_loses_a_row_of_a_list_whose_ties_change_places() {
         // With pages of one row, a total of 3 is that of a list of three rows.
         let single = ("1", Some((1, false)));
         for (page_name, cap) in PAGES.into_iter().chain((total_name != "pages").then_some(single)) {
-            for ties in [3, 40, 122] {
+            for ties in [2, 5, 40, 122] {
                 for (unit, count) in UNITS.into_iter().zip([None, Some(Count::OfPage)]) {
-                    for seed in (0..5).chain([35]) {
+                    for seed in [0, 10, 11, 35, 36, 37, 118] {
                         let shuffled = |request: u64| {
                             let runs = (0..1000).step_by(1000 * ties / 122);
                             let seed = 1000 * seed + request;

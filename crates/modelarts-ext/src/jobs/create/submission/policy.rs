@@ -62,7 +62,9 @@ impl Sent {
             (Err(Failure::Late(late)), Self::Nothing) if late.is_uncertain() => {
                 may_exist(late, name)
             }
-            (Err(Failure::Late(late)), Self::Nothing) => not_sent(late),
+            (Err(Failure::Late(late)), Self::Nothing) => {
+                late.with_solution(Some("it was not sent".into()))
+            }
         };
         ControlFlow::Break(Err(error))
     }
@@ -103,8 +105,11 @@ impl Unsettled {
             Ok(Found::Unclear) => (true, false),
             Ok(Found::Absent) => (false, false),
             Err(Failure::Answer(search)) => {
+                // A proxy rejects both calls with the same status.
+                let is_proxy =
+                    matches!(error.status(), Some(401 | 404) if error.status() == search.status());
                 let end = match lost {
-                    None if have_same_rejection(&error, &search) => not_received(error),
+                    None if is_proxy => not_received(error),
                     lost => search_failed(lost.unwrap_or(error), &search, name),
                 };
                 return ControlFlow::Break(Err(end));
@@ -124,17 +129,8 @@ impl Unsettled {
     }
 }
 
-/// Returns `true` if both calls were rejected with the same status, 401 or 404, as by a proxy.
-fn have_same_rejection(create: &Error, search: &Error) -> bool {
-    matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
-}
-
 pub(super) fn nothing_sent(error: Error) -> Error {
     error.with_solution(Some("nothing was sent".into()))
-}
-
-pub(super) fn not_sent(late: Error) -> Error {
-    late.with_solution(Some("it was not sent".into()))
 }
 
 pub(super) fn may_exist(error: Error, name: &str) -> Error {
