@@ -1,6 +1,7 @@
 //! Writes the generated code to `$OUT_DIR/modelarts.rs`.
 //!
-//! With the feature `generate`, the code is generated from `modelarts.yaml` and `causes.yaml`.
+//! With the feature `generate`, the code is generated from `modelarts.yaml`, the files to which it
+//! refers, and `causes.yaml`.
 //! Otherwise, the code is joined from the snapshots, which contain the same code.
 
 use std::{env, error::Error, fs, path::Path};
@@ -15,17 +16,16 @@ mod link;
 #[path = "codegen/snapshots.rs"]
 mod snapshots;
 
-const DESCRIPTION: &str = "modelarts.yaml";
 #[cfg(feature = "generate")]
-const INPUT: &str = "causes.yaml";
+const INPUTS: &[&str] =
+    &["modelarts.yaml", "errors.yaml", "events.yaml", "waiters.yaml", "causes.yaml"];
 #[cfg(not(feature = "generate"))]
-const INPUT: &str = "snapshots";
+const INPUTS: &[&str] = &["modelarts.json", "snapshots"];
 
 fn main() {
-    println!("cargo::rerun-if-changed={DESCRIPTION}");
-    println!("cargo::rerun-if-changed={INPUT}");
-    println!("cargo::rerun-if-changed=codegen");
-    println!("cargo::rerun-if-changed=build.rs");
+    for input in INPUTS.iter().chain(&["codegen", "build.rs"]) {
+        println!("cargo::rerun-if-changed={input}");
+    }
     if let Err(error) = write() {
         // cargo reports this message when the build fails, but reads only its first line.
         let message = error.to_string();
@@ -43,12 +43,13 @@ fn write() -> Result<(), Box<dyn Error>> {
 #[cfg(feature = "generate")]
 fn generated() -> Result<String, Box<dyn Error>> {
     let in_file = |file: &str, error: &dyn std::fmt::Display| format!("{file}: {error}");
-    let read = |file: &str| fs::read_to_string(file).map_err(|error| in_file(file, &error));
-    let description = codegen::parse(&read(DESCRIPTION)?);
-    let pieces = description.and_then(|description| codegen::generate(&description));
-    let mut pieces = pieces.map_err(|error| in_file(DESCRIPTION, &error))?;
-    let causes = codegen::causes::generate(&read(INPUT)?);
-    let causes = causes.map_err(|error| in_file(INPUT, &error))?;
+    let description = codegen::read(Path::new("modelarts.yaml"))?;
+    let mut pieces =
+        codegen::generate(&description).map_err(|error| in_file("modelarts.yaml", &error))?;
+    let causes = fs::read_to_string("causes.yaml");
+    let causes = causes.map_err(|error| in_file("causes.yaml", &error))?;
+    let causes = codegen::causes::generate(&causes);
+    let causes = causes.map_err(|error| in_file("causes.yaml", &error))?;
     pieces.insert("causes".to_owned(), causes);
     Ok(codegen::snapshots::join(&pieces))
 }
@@ -57,11 +58,10 @@ fn generated() -> Result<String, Box<dyn Error>> {
 fn generated() -> Result<String, Box<dyn Error>> {
     // The file becomes a constant of the crate, so it must contain the description and not the
     // target path of a symbolic link.
-    let description = fs::read_to_string(DESCRIPTION);
-    description
+    fs::read_to_string("modelarts.json")
         .map_err(|error| error.to_string())
         .and_then(|text| link::check(&text))
-        .map_err(|error| format!("{DESCRIPTION}: {error}"))?;
-    let snapshots = snapshots::read(Path::new(INPUT));
-    Ok(snapshots::join(&snapshots.map_err(|error| format!("{INPUT}: {error}"))?))
+        .map_err(|error| format!("modelarts.json: {error}"))?;
+    let snapshots = snapshots::read(Path::new("snapshots"));
+    Ok(snapshots::join(&snapshots.map_err(|error| format!("snapshots: {error}"))?))
 }

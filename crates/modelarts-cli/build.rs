@@ -10,12 +10,12 @@ use std::{
 
 use flate2::{Compression, write::DeflateEncoder};
 
-const DESCRIPTION: &str = "modelarts.yaml";
+const DESCRIPTION: &str = "modelarts.json";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={DESCRIPTION}");
     println!("cargo::rerun-if-changed=build.rs");
-    let out = Path::new(&env::var("OUT_DIR")?).join("modelarts.yaml.deflate");
+    let out = Path::new(&env::var("OUT_DIR")?).join("modelarts.json.deflate");
     let mut encoder = DeflateEncoder::new(File::create(out)?, Compression::best());
     encoder.write_all(&fs::read(DESCRIPTION)?)?;
     encoder.finish()?;

@@ -5,8 +5,8 @@ mod codegen;
 
 mod dist;
 mod docs;
+mod json;
 mod markdown;
-mod plain;
 mod programs;
 mod readme;
 mod redocly;
@@ -31,7 +31,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compiles the description; rewrites the snapshots of the result and the table of operations
+    /// Compiles the description; rewrites the snapshots of the result, the description in JSON and
+    /// the table of operations
     Codegen {
         /// Fails on any difference instead of rewriting
         #[arg(long)]
@@ -56,11 +57,6 @@ enum Command {
         /// Fails on any difference instead of rewriting
         #[arg(long)]
         check: bool,
-    },
-    /// Writes the description without `anyOf`, for generators that lose its values
-    Plain {
-        #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]
-        file: PathBuf,
     },
     /// Builds the files of a release of the description, in target/dist
     #[command(args_conflicts_with_subcommands = true)]
@@ -93,14 +89,13 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen { check } => {
-            let code = regenerate::run(check)?;
-            let readme = readme::run(check)?;
-            Ok(if code == ExitCode::SUCCESS { readme } else { code })
+            let codes = [regenerate::run(check)?, json::run(check)?, readme::run(check)?];
+            let failed = codes.into_iter().find(|code| *code != ExitCode::SUCCESS);
+            Ok(failed.unwrap_or(ExitCode::SUCCESS))
         }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
-        Command::Plain { file } => plain::run(&file),
         Command::Dist { other: Some(Dist::Notices), .. } => {
             dist::notices().map(|()| ExitCode::SUCCESS)
         }

@@ -1,12 +1,16 @@
 //! `cargo xtask readme`: generates the table of operations in openapi/README.md from the
 //! description.
 
-use std::{collections::BTreeSet, fs, process::ExitCode};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{markdown, regenerate, workspace};
+use crate::{codegen, markdown, workspace};
 
 const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
 const END: &str = "<!-- cargo xtask readme: end -->\n";
@@ -16,7 +20,7 @@ const END: &str = "<!-- cargo xtask readme: end -->\n";
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join("openapi/README.md");
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    let description = regenerate::read(&workspace::description())?;
+    let description = codegen::read(&workspace::description())?;
     let emulated = fs::read_to_string(workspace::emulated())?;
     let after = replaced(&before, &table(&description, &refused(&emulated)?)?)?;
     if before == after {
@@ -73,13 +77,55 @@ fn table(description: &Value, refused: &BTreeSet<&str>) -> Result<String> {
         "the emulator refuses operations that the description lacks: {strange:?}"
     );
     Ok(format!(
-        "{} operations; paths are below `/v2/{{project_id}}`. The emulator implements {}.\n\n\
+        "{} operations; paths without a version are below `/v2/{{project_id}}`. The emulator \
+         implements {}.\n\n\
          | operation | request | effect | clouds | pages | emulator |\n\
-         |---|---|---|---|---|---|\n{}",
+         |---|---|---|---|---|---|\n{}\n{}",
         rows.len(),
         rows.len() - refused.len(),
-        rows.concat()
+        rows.concat(),
+        versions(description)
     ))
+}
+
+/// Patch number of the first version of the vendor's SDK that was compared.
+const FIRST: u16 = 206;
+
+/// Returns the table of the versions of the vendor's SDK, from `x-since` and `x-until`.
+fn versions(description: &Value) -> String {
+    let operations =
+        description["paths"].as_object().into_iter().flatten().flat_map(|(_, item)| {
+            let operations = item.as_object().into_iter().flatten();
+            operations.filter_map(|(_, it)| Some((it["operationId"].as_str()?.to_owned(), it)))
+        });
+    let operations: Vec<_> = operations.collect();
+    let schemas = description["components"]["schemas"].as_object().into_iter().flatten();
+    let fields = schemas.flat_map(|(schema, it)| {
+        let properties = it["properties"].as_object().into_iter().flatten();
+        properties.map(move |(name, it)| (format!("{schema}.{name}"), it))
+    });
+    let patch = |it: &Value, key: &str| it[key].as_str()?.rsplit('.').next()?.parse::<u16>().ok();
+    let mut changes = BTreeMap::<u16, Vec<String>>::from([(FIRST, Vec::new())]);
+    for (name, it) in operations.iter().cloned().chain(fields) {
+        if let Some(since) = patch(it, "x-since") {
+            changes.entry(since).or_default().push(format!("`{name}`"));
+        }
+        if let Some(until) = patch(it, "x-until") {
+            changes.entry(until + 1).or_default().push(format!("without `{name}`"));
+        }
+    }
+    let mut table = "Versions of the vendor's SDK for Python:\n\n\
+                     | from version | operations | changes |\n|---|---|---|\n"
+        .to_owned();
+    for (version, names) in changes {
+        let has = |it: &Value| {
+            patch(it, "x-since").is_none_or(|since| since <= version)
+                && patch(it, "x-until").is_none_or(|until| until >= version)
+        };
+        let count = operations.iter().filter(|(_, it)| has(it)).count();
+        table += &format!("| 3.1.{version} | {count} | {} |\n", names.join(", "));
+    }
+    table
 }
 
 fn clouds(clouds: &Value) -> &'static str {
@@ -131,17 +177,28 @@ mod tests {
                 "operationId": "ListJobs", "x-effect": "read", "x-clouds": ["huawei", "otc"],
                 "x-pagination": { "offset": "record", "max-limit": 50, "disputed": true },
             },
-            "post": { "operationId": "CreateJob", "x-effect": "create", "x-clouds": ["huawei"] },
+            "post": {
+                "operationId": "CreateJob", "x-effect": "create", "x-clouds": ["huawei"],
+                "x-since": "3.1.208", "x-until": "3.1.209",
+            },
+        } }, "components": { "schemas": {
+            "Job": { "properties": { "name": { "x-since": "3.1.208" } } },
         } } });
         let source = "/// No source.\nconst NOT_MODELLED: [&str; 1] =\n    [\"CreateJob\"];\n";
         let refused = refused(source).unwrap();
         assert_eq!(
             table(&description, &refused).unwrap(),
-            "2 operations; paths are below `/v2/{project_id}`. The emulator implements 1.\n\n\
+            "2 operations; paths without a version are below `/v2/{project_id}`. The emulator \
+             implements 1.\n\n\
              | operation | request | effect | clouds | pages | emulator |\n\
              |---|---|---|---|---|---|\n\
              | ListJobs | `GET /jobs` | read | both | by record, at most 50 (disputed) | yes |\n\
-             | CreateJob | `POST /jobs` | create | Huawei Cloud |  |  |\n"
+             | CreateJob | `POST /jobs` | create | Huawei Cloud |  |  |\n\n\
+             Versions of the vendor's SDK for Python:\n\n\
+             | from version | operations | changes |\n|---|---|---|\n\
+             | 3.1.206 | 1 |  |\n\
+             | 3.1.208 | 2 | `CreateJob`, `Job.name` |\n\
+             | 3.1.210 | 1 | without `CreateJob` |\n"
         );
         let error = table(&json!({}), &refused).unwrap_err();
         assert_eq!(

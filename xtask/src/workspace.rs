@@ -30,11 +30,6 @@ pub fn causes() -> PathBuf {
     root().join("openapi/causes.yaml")
 }
 
-/// Returns the default path of the plain variant of the description.
-pub fn plain() -> PathBuf {
-    root().join("target/modelarts.plain.json")
-}
-
 /// Returns the folder in which the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")

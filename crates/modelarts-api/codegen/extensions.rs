@@ -1,5 +1,7 @@
 //! Extensions of the description, as typed values.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -16,6 +18,28 @@ pub struct Extensions {
     /// Codes that the operation can return beside those of any operation.
     pub x_error_codes: Vec<String>,
     pub x_pagination: Option<Pagination>,
+    /// First version of the vendor's SDK with the operation, and last one, if not all have it.
+    #[serde(rename = "x-since")]
+    _since: Option<String>,
+    #[serde(rename = "x-until")]
+    _until: Option<String>,
+}
+
+/// Server of the description.
+#[derive(Deserialize)]
+pub struct Server {
+    pub url: String,
+    /// Cloud of the regions in `variables`; `None` for the emulator.
+    #[serde(rename = "x-cloud")]
+    pub cloud: Option<Cloud>,
+    pub variables: BTreeMap<String, Variable>,
+}
+
+#[derive(Deserialize)]
+pub struct Variable {
+    pub default: String,
+    #[serde(default)]
+    pub r#enum: Vec<String>,
 }
 
 /// Result of sending a request twice.

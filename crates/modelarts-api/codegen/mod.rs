@@ -30,7 +30,9 @@ mod tables;
 
 use std::{
     collections::BTreeMap,
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
 };
 
 // Used by xtask, not by the build script.
@@ -44,7 +46,24 @@ use serde_json::Value;
 #[allow(unused_imports)]
 pub use tables::docs::SOURCES;
 
-/// Parses the YAML text of the description.
+/// Reads a description with the files to which its extensions refer. An error names the file.
+pub fn read(file: &Path) -> Result<Value, Error> {
+    let read_file = |file: &Path| {
+        let text = fs::read_to_string(file).map_err(Error::new);
+        let value = text.and_then(|yaml| parse(&yaml));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        value.map_err(|error| Error(format!("{name}: {error}")))
+    };
+    let mut root = read_file(file)?;
+    for (_, table) in root.as_object_mut().into_iter().flatten() {
+        if let Some(name) = description::text(table, "$ref").map(str::to_owned) {
+            *table = read_file(&file.with_file_name(name))?;
+        }
+    }
+    Ok(root)
+}
+
+/// Parses a text in YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
     let options = serde_saphyr::options! { with_snippet: false };

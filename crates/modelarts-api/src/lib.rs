@@ -45,6 +45,7 @@ mod operation;
 mod parameter;
 #[doc(hidden)]
 pub mod path_segment;
+mod region;
 mod response;
 mod schema;
 mod secret;
@@ -58,10 +59,11 @@ pub use event_row::EventRow;
 pub use generated::*;
 pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
 pub use parameter::Parameter;
+pub use region::Region;
 pub use response::{RawResponse, Response};
 pub use schema::{Field, Limit, Rule, Shape};
 pub use secret::Secret;
 pub use transport::{BoxFuture, Context, Transport};
 
-/// OpenAPI description from which this crate was generated, as YAML.
-pub const DESCRIPTION: &str = include_str!("../modelarts.yaml");
+/// OpenAPI description from which this crate was generated, as JSON.
+pub const DESCRIPTION: &str = include_str!("../modelarts.json");

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Returns the pattern of an identifier in the description.
 fn pattern(schema: &str) -> regress::Regex {
-    let description: Value = serde_saphyr::from_str(DESCRIPTION).unwrap();
+    let description: Value = serde_json::from_str(DESCRIPTION).unwrap();
     let pattern = &description["components"]["schemas"][schema]["pattern"];
     regress::Regex::new(pattern.as_str().unwrap()).unwrap()
 }

@@ -15,30 +15,34 @@ import (
 )
 
 func main() {
+	log.SetFlags(0)
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context) error {
-	project := os.Getenv("HUAWEICLOUD_SDK_PROJECT_ID")
-	jobs := newClient(os.Getenv("MODELARTS_ENDPOINT"), AccessKey{
-		ID:        os.Getenv("HUAWEICLOUD_SDK_AK"),
-		Secret:    os.Getenv("HUAWEICLOUD_SDK_SK"),
+	project := setting("HUAWEICLOUD_SDK_PROJECT_ID")
+	jobs := newClient(setting("MODELARTS_ENDPOINT"), AccessKey{
+		ID:        setting("HUAWEICLOUD_SDK_AK"),
+		Secret:    setting("HUAWEICLOUD_SDK_SK"),
 		ProjectID: project,
 	})
 
 	name := fmt.Sprintf("from-go-%d", time.Now().UnixMilli())
-	job, _, err := jobs.CreateTrainingJob(ctx, project).
-		CreateTrainingJobRequest(jobRequest(name, os.Getenv("MODELARTS_OBS"))).Execute()
+	request := jobRequest(name, setting("MODELARTS_OBS"))
+	job, err := call(ctx, "CreateTrainingJob",
+		jobs.CreateTrainingJob(ctx, project).CreateTrainingJobRequest(request).Execute)
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	id := job.Metadata.GetId()
 	fmt.Println("created", name, id)
-	if err := follow(ctx, jobs, project, id); err != nil {
+	outcome, err := follow(ctx, jobs, project, id)
+	if err != nil {
 		return err
 	}
+	fmt.Println("outcome", outcome)
 
 	key := modelarts.KNOWNFILTERKEY_NAME
 	filter := modelarts.NewJobFilter(modelarts.FilterKey{KnownFilterKey: &key}, []string{name})
@@ -46,9 +50,10 @@ func run(ctx context.Context) error {
 	search := modelarts.NewListTrainingJobsRequest()
 	search.SetLimit(10)
 	search.SetFilters([]modelarts.JobFilter{*filter})
-	page, _, err := jobs.ListTrainingJobs(ctx, project).ListTrainingJobsRequest(*search).Execute()
+	page, err := call(ctx, "ListTrainingJobs",
+		jobs.ListTrainingJobs(ctx, project).ListTrainingJobsRequest(*search).Execute)
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	for _, found := range page.Items {
 		fmt.Println("listed", found.Metadata.GetName())
@@ -60,6 +65,14 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println("events", len(events), "pages", pages)
 	return nil
+}
+
+func setting(name string) string {
+	value := os.Getenv(name)
+	if value == "" {
+		log.Fatalf("error: %s is not set; the README of the description lists the variables", name)
+	}
+	return value
 }
 
 func newClient(endpoint string, key AccessKey) *modelarts.TrainingJobsAPIService {
@@ -91,27 +104,16 @@ func jobRequest(name, obs string) modelarts.CreateTrainingJobRequest {
 	return *request
 }
 
-// follow prints each phase until one is final. An unknown phase is not final.
-func follow(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, project, id string) error {
-	for last := ""; ; time.Sleep(200 * time.Millisecond) {
-		job, _, err := jobs.ShowTrainingJobDetails(ctx, project, id).Execute()
-		if err != nil {
-			return explain(err)
-		}
-		phase := job.Status.GetPhase()
-		if text := phaseText(phase); text != last {
-			fmt.Println("phase", text)
-			last = text
-		}
-		if phase.KnownPhase == nil {
-			continue
-		}
-		switch *phase.KnownPhase {
-		case modelarts.KNOWNPHASE_COMPLETED, modelarts.KNOWNPHASE_FAILED,
-			modelarts.KNOWNPHASE_TERMINATED, modelarts.KNOWNPHASE_ABNORMAL:
-			return nil
+// follow prints the phases of a job until it has ended, and returns the outcome.
+func follow(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, project, id string) (string, error) {
+	last := ""
+	report := func(job *modelarts.TrainingJob) {
+		if phase := phaseText(job.Status.GetPhase()); phase != last {
+			fmt.Println("phase", phase)
+			last = phase
 		}
 	}
+	return wait(ctx, "TrainingJobEnded", jobs.ShowTrainingJobDetails(ctx, project, id).Execute, report)
 }
 
 func phaseText(phase modelarts.Phase) string {
@@ -130,10 +132,10 @@ func allEvents(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, proj
 	events []modelarts.TrainingJobEvent, pages int, err error,
 ) {
 	for {
-		page, _, err := jobs.ListTrainingJobEvents(ctx, project, id).
-			Offset(int32(len(events))).Limit(5).Execute()
+		page, err := call(ctx, "ListTrainingJobEvents", jobs.ListTrainingJobEvents(ctx, project, id).
+			Offset(int32(len(events))).Limit(5).Execute)
 		if err != nil {
-			return nil, 0, explain(err)
+			return nil, 0, err
 		}
 		pages++
 		events = append(events, page.Events...)
@@ -156,17 +158,6 @@ func integer(number modelarts.IntegerOrText) (int64, error) {
 		return *number.Int64, nil
 	}
 	return 0, nil
-}
-
-// explain adds the code of the service to an error: a missing job has the code ModelArts.2775, not
-// the status 404.
-func explain(err error) error {
-	if failed, ok := err.(*modelarts.GenericOpenAPIError); ok {
-		if refused, ok := failed.Model().(modelarts.ApiError); ok {
-			return fmt.Errorf("%w: %s: %s", err, refused.GetErrorCode(), refused.GetErrorMsg())
-		}
-	}
-	return err
 }
 
 func ptr[T any](value T) *T { return &value }

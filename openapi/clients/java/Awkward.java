@@ -27,7 +27,12 @@ public final class Awkward {
     }
 
     public static void main(String[] args) throws Exception {
-        new Awkward(System.getenv("MODELARTS_ENDPOINT")).run();
+        var endpoint = System.getenv("MODELARTS_VECTORS_ENDPOINT");
+        if (endpoint == null) {
+            System.err.println("error: start this program by `python3 ../responses.py`, which serves the responses");
+            System.exit(1);
+        }
+        new Awkward(endpoint).run();
     }
 
     private void run() throws Exception {

@@ -1,7 +1,7 @@
+import java.io.IOException;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Optional;
 import modelarts.ApiClient;
 import modelarts.ApiException;
 import modelarts.api.TrainingJobsApi;
@@ -16,11 +16,12 @@ import modelarts.model.JobKind;
 import modelarts.model.JobMetadataRequest;
 import modelarts.model.JobResourceRequest;
 import modelarts.model.JobSpecRequest;
+import modelarts.model.JobStatus;
 import modelarts.model.KnownFilterKey;
 import modelarts.model.KnownJobKind;
-import modelarts.model.KnownPhase;
 import modelarts.model.ListTrainingJobsRequest;
 import modelarts.model.ParameterRequest;
+import modelarts.model.TrainingJob;
 import modelarts.model.TrainingJobEvent;
 
 /**
@@ -28,31 +29,23 @@ import modelarts.model.TrainingJobEvent;
  * emulator as on the service.
  */
 public final class FirstJob {
-    private static final Set<KnownPhase> FINAL =
-            EnumSet.of(KnownPhase.COMPLETED, KnownPhase.FAILED, KnownPhase.TERMINATED, KnownPhase.ABNORMAL);
-
+    private final String project = setting("HUAWEICLOUD_SDK_PROJECT_ID");
     private final TrainingJobsApi jobs;
-    private final String project;
+    private final Policy policy = new Policy(this::login);
+    private volatile String token;
+    private String phase = "";
 
-    private FirstJob(TrainingJobsApi jobs, String project) {
-        this.jobs = jobs;
-        this.project = project;
-    }
-
-    public static void main(String[] args) throws Exception {
-        var project = setting("HUAWEICLOUD_SDK_PROJECT_ID");
-        var token = Login.token(
-                setting("OS_AUTH_URL"),
-                setting("OS_USER_DOMAIN_NAME"),
-                setting("OS_USERNAME"),
-                setting("OS_PASSWORD"),
-                project);
+    private FirstJob() throws IOException, InterruptedException {
         var client = new ApiClient();
         client.updateBaseUri(setting("MODELARTS_ENDPOINT"));
         client.setRequestInterceptor(request -> request.header("X-Auth-Token", token));
-        var first = new FirstJob(new TrainingJobsApi(client), project);
+        jobs = new TrainingJobsApi(client);
+        login();
+    }
+
+    public static void main(String[] args) throws Exception {
         try {
-            first.run("from-java-" + System.currentTimeMillis(), setting("MODELARTS_OBS"));
+            new FirstJob().run("from-java-" + System.currentTimeMillis(), setting("MODELARTS_OBS"));
         } catch (ApiException error) {
             // A missing job has the code ModelArts.2775 in the body, not the status 404.
             System.err.println("status " + error.getCode() + ": " + error.getResponseBody());
@@ -60,22 +53,33 @@ public final class FirstJob {
         }
     }
 
-    private void run(String name, String obs) throws ApiException, InterruptedException {
-        var job = jobs.createTrainingJob(project, request(name, obs));
+    private void login() throws IOException, InterruptedException {
+        token = Login.token(
+                setting("OS_AUTH_URL"),
+                setting("OS_USER_DOMAIN_NAME"),
+                setting("OS_USERNAME"),
+                setting("OS_PASSWORD"),
+                project);
+    }
+
+    private void run(String name, String obs) throws ApiException, IOException, InterruptedException {
+        var request = request(name, obs);
+        var job = policy.call("CreateTrainingJob", () -> jobs.createTrainingJob(project, request));
         var id = job.getMetadata().getId();
         System.out.println("created " + name + " " + id);
-        follow(id);
+        var outcome = policy.await("TrainingJobEnded", () -> jobs.showTrainingJobDetails(project, id), this::report);
+        System.out.println("outcome " + outcome);
 
         var filter = new JobFilter()
                 .key(new FilterKey(KnownFilterKey.NAME))
                 .operator(FilterOperator.LIKE)
                 .value(List.of(name));
-        var page = jobs.listTrainingJobs(
-                project, new ListTrainingJobsRequest().limit(10).addFiltersItem(filter));
+        var search = new ListTrainingJobsRequest().limit(10).addFiltersItem(filter);
+        var page = policy.call("ListTrainingJobs", () -> jobs.listTrainingJobs(project, search));
         for (var found : page.getItems()) {
             System.out.println("listed " + found.getMetadata().getName());
         }
-        var events = allEvents(jobs, project, id);
+        var events = allEvents(policy, jobs, project, id);
         System.out.println("events " + events.rows().size() + " pages " + events.pages());
     }
 
@@ -96,34 +100,28 @@ public final class FirstJob {
                                 .nodeCount(1)));
     }
 
-    /** Prints each phase until one is final. An unknown phase is kept as text, and is not final. */
-    private void follow(String id) throws ApiException, InterruptedException {
-        var last = "";
-        while (true) {
-            var phase = jobs.showTrainingJobDetails(project, id)
-                    .getStatus()
-                    .getPhase()
-                    .getActualInstance();
-            if (!phase.toString().equals(last)) {
-                last = phase.toString();
-                System.out.println("phase " + last);
-            }
-            if (phase instanceof KnownPhase && FINAL.contains(phase)) {
-                return;
-            }
-            Thread.sleep(200);
+    /** Prints the phase of a job, if it has changed. An unknown phase is kept as text. */
+    private void report(TrainingJob job) {
+        var current = Optional.ofNullable(job.getStatus())
+                .map(JobStatus::getPhase)
+                .map(known -> known.getActualInstance().toString())
+                .orElse("");
+        if (!current.equals(phase)) {
+            System.out.println("phase " + current);
         }
+        phase = current;
     }
 
     /** The rows of all pages of a list, and the number of pages. */
     record Events(List<TrainingJobEvent> rows, int pages) {}
 
     /** Reads all pages by x-pagination: the offset counts entries, the total may be text. */
-    static Events allEvents(TrainingJobsApi jobs, String project, String id) throws ApiException {
+    static Events allEvents(Policy policy, TrainingJobsApi jobs, String project, String id)
+            throws ApiException, IOException, InterruptedException {
         var events = new ArrayList<TrainingJobEvent>();
         for (var pages = 1; ; pages++) {
-            var page = jobs.listTrainingJobEvents(
-                    project, id, events.size(), 5, null, null, null, null, null, null, null);
+            var page = policy.call("ListTrainingJobEvents", () -> jobs.listTrainingJobEvents(
+                    project, id, events.size(), 5, null, null, null, null, null, null, null));
             var rows = page.getEvents() == null ? List.<TrainingJobEvent>of() : page.getEvents();
             events.addAll(rows);
             if (rows.isEmpty() || events.size() >= integer(page.getTotal())) {
@@ -140,7 +138,8 @@ public final class FirstJob {
     private static String setting(String name) {
         var value = System.getenv(name);
         if (value == null || value.isEmpty()) {
-            throw new IllegalArgumentException(name + " is not set");
+            System.err.println("error: " + name + " is not set; the README of the description lists the variables");
+            System.exit(1);
         }
         return value;
     }

@@ -1,7 +1,5 @@
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -18,7 +16,8 @@ import modelarts.model.TrainingJobEvent;
 
 /**
  * Runs the files of {@code openapi/vectors} that apply to this client. Prints {@code ok FILE COUNT} for each, or fails
- * with the name of a case. This client logs in with a password, so the signatures do not apply to it.
+ * with the name of a case. {@code ../responses.py} serves the lists of {@code pagination.json}. This client logs in
+ * with a password, so the signatures do not apply to it.
  */
 public final class Vectors {
     /** Runs a case; returns false if it does not apply to this client. */
@@ -26,34 +25,35 @@ public final class Vectors {
         boolean of(JsonNode test) throws Exception;
     }
 
-    private interface Prepare {
-        Run run() throws IOException;
-    }
-
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String ENDPOINT = System.getenv("MODELARTS_VECTORS_ENDPOINT");
 
-    private Vectors() {}
+    private final Policy policy = new Policy(null);
+
+    private Vectors() throws IOException {}
 
     public static void main(String[] args) throws Exception {
+        if (ENDPOINT == null) {
+            var command = "python3 ../responses.py java -cp out:client:openapi-generator.jar Vectors";
+            System.out.println("pagination.json is omitted; run `" + command + "`, which serves its lists");
+        }
+        var vectors = new Vectors();
+        var files = new LinkedHashMap<String, Run>();
+        files.put("pagination", vectors::pagination);
+        files.put("events", vectors.events());
+        files.put("waiters", vectors::waiters);
+        files.put("errors", vectors::errors);
         var directory = System.getenv().getOrDefault("MODELARTS_VECTORS", "../../vectors");
-        var files = new LinkedHashMap<String, Prepare>();
-        files.put("pagination", () -> Vectors::pagination);
-        files.put("events", Vectors::events);
-        files.put("waiters", Vectors::waiters);
-        files.put("errors", Vectors::errors);
         for (var entry : files.entrySet()) {
             var file = new File(directory, entry.getKey() + ".json");
-            var run = entry.getValue().run();
             var count = 0;
             for (var test : JSON.readTree(file).get("cases")) {
-                count += run.of(test) ? 1 : 0;
+                count += entry.getValue().of(test) ? 1 : 0;
             }
-            System.out.println("ok " + entry.getKey() + " " + count);
+            if (count > 0) {
+                System.out.println("ok " + entry.getKey() + " " + count);
+            }
         }
-    }
-
-    private static JsonNode description() throws IOException {
-        return JSON.readTree(new File(System.getenv("MODELARTS_DESCRIPTION")));
     }
 
     private static void check(JsonNode test, Object value, Object expected) {
@@ -62,13 +62,13 @@ public final class Vectors {
         }
     }
 
-    private static boolean pagination(JsonNode test) throws Exception {
-        if (test.has("needs") || !test.get("operation").asText().equals("ListTrainingJobEvents")) {
+    private boolean pagination(JsonNode test) throws Exception {
+        if (ENDPOINT == null || test.has("needs") || !test.get("operation").asText().equals("ListTrainingJobEvents")) {
             return false;
         }
         var client = new ApiClient();
-        client.updateBaseUri(System.getenv("MODELARTS_ENDPOINT"));
-        var events = FirstJob.allEvents(new TrainingJobsApi(client), test.get("name").asText(), "j");
+        client.updateBaseUri(ENDPOINT);
+        var events = FirstJob.allEvents(policy, new TrainingJobsApi(client), test.get("name").asText(), "j");
         var messages = events.rows().stream().map(TrainingJobEvent::getMessage).toList();
         check(test, messages, JSON.convertValue(test.get("expected"), List.class));
         return true;
@@ -114,8 +114,8 @@ public final class Vectors {
         }
     }
 
-    private static Run events() throws IOException {
-        var catalogue = description().get("x-events");
+    private Run events() {
+        var catalogue = policy.description.get("x-events");
         var forms = new LinkedHashMap<String, String>();
         for (var placeholder : catalogue.get("placeholders")) {
             forms.put(placeholder.get("name").asText(), placeholder.get("pattern").asText());
@@ -152,86 +152,23 @@ public final class Vectors {
         };
     }
 
-    private static Run waiters() throws IOException {
-        var waiters = description().get("x-waiters");
-        return test -> {
-            var failed = test.get("status").asInt() >= 400;
-            for (var waiter : waiters) {
-                if (!waiter.get("name").equals(test.get("waiter"))) {
-                    continue;
-                }
-                var path = failed ? "/error_code" : "/" + waiter.get("field").asText().replace('.', '/');
-                var body = test.has("body") ? test.get("body") : JsonNodeFactory.instance.objectNode();
-                var outcome = failed ? "error" : "wait";
-                for (var row : waiter.get("outcomes")) {
-                    if (body.at(path).equals(row.get(failed ? "error" : "value"))) {
-                        outcome = row.get("outcome").asText();
-                    }
-                }
-                check(test, outcome, test.get("outcome").asText());
-                return true;
-            }
-            throw new AssertionError("no waiter is called " + test.get("waiter"));
-        };
+    private boolean waiters(JsonNode test) {
+        var waiter = policy.waiter(test.get("waiter").asText());
+        var body = test.path("body");
+        var text = test.path("text").asText(body.toString());
+        var failed = test.get("status").asInt() >= 400;
+        var found = failed ? Policy.outcome(waiter, Policy.Refusal.of(text)) : Policy.outcome(waiter, body);
+        check(test, found, test.get("outcome").asText());
+        return true;
     }
 
-    /** The code and the message of an error response; an absent one is empty. */
-    private record ErrorAnswer(String code, String message) {
-        /** Reads the spellings of the service, its gateways and the identity service. */
-        static ErrorAnswer of(String text) {
-            JsonNode body;
-            try {
-                body = JSON.readTree(text);
-            } catch (JsonProcessingException notJson) {
-                return new ErrorAnswer("", text.startsWith("<") ? "" : text.strip());
-            }
-            body = body.path("error").isObject() ? body.get("error") : body;
-            return new ErrorAnswer(
-                    first(body, "error_code", "errorCode", "code"),
-                    first(body, "error_msg", "error_message", "errorMsg", "message"));
-        }
-
-        private static String first(JsonNode body, String... keys) {
-            for (var key : keys) {
-                if (!body.path(key).asText().isEmpty()) {
-                    return body.get(key).asText();
-                }
-            }
-            return "";
-        }
-
-        /** Returns the condition for sending the request again. */
-        String retry(JsonNode table, int status, String effect) {
-            if ((status == 401 || status == 403) && message.contains("token expires")) {
-                return "token";
-            }
-            // The prefix of gateway codes has three spellings.
-            var known = code.replaceFirst("^(APIGW|APIC)\\.", "APIG.");
-            for (var row : table) {
-                if (row.get("code").asText().equals(known) && row.get("status").asInt() == status) {
-                    var passes = message.contains(row.path("retry-only-with").asText());
-                    return passes ? row.get("retry").get(effect).asText() : "never";
-                }
-            }
-            return switch (status) {
-                case 429 -> "backoff";
-                case 204 -> "poll";
-                case 408, 500, 502, 503, 504 -> effect.equals("create") ? "never" : "backoff";
-                default -> "never";
-            };
-        }
-    }
-
-    private static Run errors() throws IOException {
-        var table = description().get("x-error-table");
-        return test -> {
-            var answer = ErrorAnswer.of(test.get("body").asText());
-            var expected = test.get("expected");
-            check(test, answer.code(), expected.get("code").asText(""));
-            check(test, answer.message(), expected.get("message").asText(""));
-            var retry = answer.retry(table, test.get("status").asInt(), test.get("effect").asText());
-            check(test, retry, expected.get("retry").asText());
-            return true;
-        };
+    private boolean errors(JsonNode test) {
+        var refusal = Policy.Refusal.of(test.get("body").asText());
+        var expected = test.get("expected");
+        check(test, refusal.code(), expected.get("code").asText(""));
+        check(test, refusal.message(), expected.get("message").asText(""));
+        var retry = policy.retry(test.get("status").asInt(), refusal, test.get("effect").asText());
+        check(test, retry, expected.get("retry").asText());
+        return true;
     }
 }

@@ -3,6 +3,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,7 +13,10 @@ from modelarts_training.models import ApiError, ListTrainingJobEventsResponse, T
 from modelarts_training.types import Response, Unset
 
 T = TypeVar("T")
-client = Client(base_url=os.environ["MODELARTS_ENDPOINT"])
+endpoint = os.environ.get("MODELARTS_VECTORS_ENDPOINT")
+if endpoint is None:
+    sys.exit("error: start this program by `python3 ../responses.py`, which serves the responses")
+client = Client(base_url=endpoint)
 
 
 def show(case: str) -> Response[ApiError | TrainingJob]:

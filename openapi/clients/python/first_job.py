@@ -4,10 +4,9 @@ Signs with an access key. Runs on the emulator as on the service.
 """
 
 import os
+import sys
 import time
-from typing import TypeVar
 
-import httpx
 from modelarts_training import Client
 from modelarts_training.api.training_jobs import (
     create_training_job,
@@ -16,7 +15,6 @@ from modelarts_training.api.training_jobs import (
     show_training_job_details,
 )
 from modelarts_training.models import (
-    ApiError,
     CreateTrainingJobRequest,
     FilterOperator,
     JobAlgorithmRequest,
@@ -27,39 +25,21 @@ from modelarts_training.models import (
     JobSpecRequest,
     KnownFilterKey,
     KnownJobKind,
-    KnownPhase,
     ListTrainingJobsRequest,
     ParameterRequest,
+    TrainingJob,
     TrainingJobEvent,
 )
 from modelarts_training.types import Unset
 
+from policy import call, refuse, wait
 from sign import AccessKey
 
-FINAL = {KnownPhase.COMPLETED, KnownPhase.FAILED, KnownPhase.TERMINATED, KnownPhase.ABNORMAL}
 
-T = TypeVar("T")
-
-
-class Refused(Exception):
-    """An error response of the service. A missing job has code ModelArts.2775, not status 404."""
-
-    def __init__(self, error: ApiError) -> None:
-        self.code = error.error_code
-        super().__init__(f"{error.error_code}: {error.error_msg}")
-
-
-def ok(answer: T | ApiError | None) -> T:
-    if isinstance(answer, ApiError):
-        raise Refused(answer)
-    assert answer is not None  # because of raise_on_unexpected_status
-    return answer
-
-
-def refuse_html(response: httpx.Response) -> None:
-    """Raises an error for the HTML page of a load balancer, which the client would parse as JSON."""
-    if response.is_error and "json" not in response.headers.get("Content-Type", ""):
-        response.raise_for_status()
+def setting(name: str) -> str:
+    if value := os.environ.get(name):
+        return value
+    sys.exit(f"error: {name} is not set; the README of the description lists the variables")
 
 
 def job_request(name: str, obs: str) -> CreateTrainingJobRequest:
@@ -82,17 +62,20 @@ def job_request(name: str, obs: str) -> CreateTrainingJobRequest:
 
 
 def follow(client: Client, project: str, job_id: str) -> str:
-    """Prints each phase until one is final. An unknown phase is not final."""
-    last = ""
-    while True:
-        job = ok(show_training_job_details.sync(project, job_id, client=client))
+    """Prints the phases of a job until it has ended, and returns the outcome."""
+    phases: list[str] = []
+
+    def report(job: TrainingJob) -> None:
         phase = "" if isinstance(job.status, Unset) else str(job.status.phase)
-        if phase != last:
+        if phases[-1:] != [phase]:
             print("phase", phase)
-            last = phase
-        if phase in FINAL:
-            return phase
-        time.sleep(0.2)
+            phases.append(phase)
+
+    return wait(
+        "TrainingJobEnded",
+        lambda: show_training_job_details.sync(project, job_id, client=client),
+        report,
+    )
 
 
 def all_events(client: Client, project: str, job_id: str) -> tuple[list[TrainingJobEvent], int]:
@@ -100,8 +83,11 @@ def all_events(client: Client, project: str, job_id: str) -> tuple[list[Training
     events: list[TrainingJobEvent] = []
     pages = 0
     while True:
-        page = ok(
-            list_training_job_events.sync(project, job_id, client=client, offset=len(events), limit=5)
+        page = call(
+            "ListTrainingJobEvents",
+            lambda: list_training_job_events.sync(
+                project, job_id, client=client, offset=len(events), limit=5
+            ),
         )
         pages += 1
         events += page.events or []
@@ -110,30 +96,29 @@ def all_events(client: Client, project: str, job_id: str) -> tuple[list[Training
 
 
 def main() -> None:
-    project = os.environ["HUAWEICLOUD_SDK_PROJECT_ID"]
-    key = AccessKey(os.environ["HUAWEICLOUD_SDK_AK"], os.environ["HUAWEICLOUD_SDK_SK"], project)
+    project = setting("HUAWEICLOUD_SDK_PROJECT_ID")
+    key = AccessKey(setting("HUAWEICLOUD_SDK_AK"), setting("HUAWEICLOUD_SDK_SK"), project)
     client = Client(
-        base_url=os.environ["MODELARTS_ENDPOINT"],
-        httpx_args={"auth": key, "event_hooks": {"response": [refuse_html]}},
+        base_url=setting("MODELARTS_ENDPOINT"),
+        httpx_args={"auth": key, "event_hooks": {"response": [refuse]}},
         raise_on_unexpected_status=True,
     )
 
     name = f"from-python-{int(time.time())}"
-    job = ok(
-        create_training_job.sync(
-            project, client=client, body=job_request(name, os.environ["MODELARTS_OBS"])
-        )
+    request = job_request(name, setting("MODELARTS_OBS"))
+    job = call(
+        "CreateTrainingJob",
+        lambda: create_training_job.sync(project, client=client, body=request),
     )
     assert not isinstance(job.metadata, Unset) and not isinstance(job.metadata.id, Unset)
     job_id = job.metadata.id
     print("created", name, job_id)
-    follow(client, project, job_id)
+    print("outcome", follow(client, project, job_id))
 
     by_name = JobFilter(key=KnownFilterKey.NAME, operator=FilterOperator.LIKE, value=[name])
-    jobs = ok(
-        list_training_jobs.sync(
-            project, client=client, body=ListTrainingJobsRequest(limit=10, filters=[by_name])
-        )
+    search = ListTrainingJobsRequest(limit=10, filters=[by_name])
+    jobs = call(
+        "ListTrainingJobs", lambda: list_training_jobs.sync(project, client=client, body=search)
     )
     for found in jobs.items or []:
         if not isinstance(found.metadata, Unset):

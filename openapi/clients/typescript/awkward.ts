@@ -5,7 +5,12 @@ import createClient from "openapi-fetch";
 
 import type { paths } from "./modelarts.js";
 
-const client = createClient<paths>({ baseUrl: process.env["MODELARTS_ENDPOINT"]! });
+const baseUrl = process.env["MODELARTS_VECTORS_ENDPOINT"];
+if (!baseUrl) {
+  console.error("error: start this program by `python3 ../responses.py`, which serves the responses");
+  process.exit(1);
+}
+const client = createClient<paths>({ baseUrl });
 
 const show = (project_id: string) =>
   client.GET("/v2/{project_id}/training-jobs/{training_job_id}", {

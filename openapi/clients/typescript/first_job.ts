@@ -1,17 +1,14 @@
 // The first training job, with types that openapi-typescript has made of the description.
 // Signs with an access key. Runs on the emulator as on the service.
 
-import { setTimeout as sleep } from "node:timers/promises";
-
 import createClient from "openapi-fetch";
 
-import { allEvents, type Modelarts, ok } from "./answers.js";
 import type { components, paths } from "./modelarts.js";
+import { allEvents, type Modelarts } from "./pages.js";
+import { call, wait } from "./policy.js";
 import { signing } from "./sign.js";
 
 type Schemas = components["schemas"];
-
-const FINAL: string[] = ["Completed", "Failed", "Terminated", "Abnormal"] satisfies Schemas["KnownPhase"][];
 
 function jobRequest(name: string, obs: string): Schemas["CreateTrainingJobRequest"] {
   return {
@@ -30,23 +27,28 @@ function jobRequest(name: string, obs: string): Schemas["CreateTrainingJobReques
   };
 }
 
-/** Prints each phase until one is final. An unknown phase is not final. */
-async function follow(client: Modelarts, project_id: string, training_job_id: string): Promise<void> {
-  const params = { path: { project_id, training_job_id } };
-  for (let last = ""; ; ) {
-    const job = ok(await client.GET("/v2/{project_id}/training-jobs/{training_job_id}", { params }));
-    const phase = job.status?.phase ?? "";
-    if (phase !== last) console.log("phase", phase);
-    last = phase;
-    if (FINAL.includes(phase)) return;
-    await sleep(200);
-  }
+/** Prints the phases of a job until it has ended, and returns the outcome. */
+function follow(client: Modelarts, project_id: string, training_job_id: string): Promise<string> {
+  let last = "";
+  return wait(
+    "TrainingJobEnded",
+    () =>
+      client.GET("/v2/{project_id}/training-jobs/{training_job_id}", {
+        params: { path: { project_id, training_job_id } },
+      }),
+    (job) => {
+      const phase = job.status?.phase ?? "";
+      if (phase !== last) console.log("phase", phase);
+      last = phase;
+    },
+  );
 }
 
 function setting(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set`);
-  return value;
+  if (value) return value;
+  console.error(`error: ${name} is not set; the README of the description lists the variables`);
+  process.exit(1);
 }
 
 const project_id = setting("HUAWEICLOUD_SDK_PROJECT_ID");
@@ -60,19 +62,17 @@ client.use(
 );
 
 const name = `from-typescript-${Date.now()}`;
-const job = ok(
-  await client.POST("/v2/{project_id}/training-jobs", {
-    params: { path: { project_id } },
-    body: jobRequest(name, setting("MODELARTS_OBS")),
-  }),
+const body = jobRequest(name, setting("MODELARTS_OBS"));
+const job = await call("CreateTrainingJob", () =>
+  client.POST("/v2/{project_id}/training-jobs", { params: { path: { project_id } }, body }),
 );
 const id = job.metadata?.id;
 if (!id) throw new Error("the new job has no id");
 console.log("created", name, id);
-await follow(client, project_id, id);
+console.log("outcome", await follow(client, project_id, id));
 
-const jobs = ok(
-  await client.POST("/v2/{project_id}/training-job-searches", {
+const jobs = await call("ListTrainingJobs", () =>
+  client.POST("/v2/{project_id}/training-job-searches", {
     params: { path: { project_id } },
     body: { limit: 10, filters: [{ key: "name", operator: "like", value: [name] }] },
   }),

@@ -9,7 +9,7 @@ use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{docs, plain, redocly, regenerate, workspace};
+use crate::{codegen, docs, workspace};
 
 /// Creates `target/dist`: a folder with the description in all its forms and its documents, and an
 /// archive of this folder. The same commit produces the same bytes; `check` verifies that.
@@ -34,7 +34,7 @@ fn make(directory: &Path) -> Result<String> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;
     }
-    let description = regenerate::read(&workspace::description())?;
+    let description = codegen::read(&workspace::description())?;
     let version = description
         .pointer("/info/version")
         .and_then(|version| version.as_str())
@@ -43,9 +43,6 @@ fn make(directory: &Path) -> Result<String> {
     let release = directory.join(&name);
 
     files::copy(&workspace::root(), &release)?;
-    let json = release.join("modelarts.json");
-    redocly::make(&["bundle", "--ext", "json"], &workspace::description(), &json)?;
-    plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
     docs::build(&release.join("modelarts.html"))?;
     files::links_hold(&release)?;
     let sums = archive::sums(&release)?;

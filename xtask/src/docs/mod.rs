@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{redocly, workspace};
+use crate::{json, redocly, workspace};
 
 /// Content security policy of the page. It prevents a browser from loading any resource, such as
 /// the logo whose address Redoc's script contains. It permits the worker that the script creates
@@ -25,7 +25,7 @@ pub fn build(page: &Path) -> Result<()> {
     let readme = description.with_file_name("README.md");
     let copy = workspace::root().join("target/docs/reference.yaml");
     fs::create_dir_all(copy.with_file_name(""))?;
-    fs::write(&copy, reference::with_text(&read(&description)?, &read(&readme)?)?)?;
+    fs::write(&copy, reference::with_text(json::bundle(&description)?, &read(&readme)?)?)?;
     // The option embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = read(page)?;

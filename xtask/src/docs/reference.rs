@@ -17,8 +17,7 @@ use crate::{
 };
 
 /// Returns the description with its extensions as text. The section about signing is from `readme`.
-pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
-    let mut copy: Yaml = yaml_serde::from_str(yaml)?;
+pub fn with_text(mut copy: Yaml, readme: &str) -> Result<String> {
     let description: Value = yaml_serde::from_value(copy.clone())?;
     let document = match Document::read(&description) {
         Ok(document) => document,
@@ -253,14 +252,13 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::workspace;
+    use crate::{json, workspace};
 
     #[test]
     fn the_reference_has_the_extensions_as_text() {
         let file = workspace::description();
-        let yaml = fs::read_to_string(&file).unwrap();
         let readme = fs::read_to_string(file.with_file_name("README.md")).unwrap();
-        let copy = with_text(&yaml, &readme).unwrap();
+        let copy = with_text(json::bundle(&file).unwrap(), &readme).unwrap();
         let copy: Yaml = yaml_serde::from_str(&copy).unwrap();
         let list = &copy["paths"]["/v2/{project_id}/algorithms"]["get"];
         let list_said = list["description"].as_str().unwrap();

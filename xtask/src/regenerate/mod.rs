@@ -6,7 +6,6 @@ mod tests;
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::{
     codegen,
@@ -16,17 +15,10 @@ use crate::{
 /// Test that compares the snapshots with the generated code.
 const TEST: &str = "regenerate::tests::the_snapshots_are_the_generated_code";
 
-/// Reads and parses the description.
-pub fn read(description: &Path) -> Result<Value> {
-    let yaml =
-        fs::read_to_string(description).with_context(|| description.display().to_string())?;
-    codegen::parse(&yaml).with_context(|| file_name(description))
-}
-
 /// Generates the code from the description in a file and from the causes. Returns the texts of the
 /// snapshots by name.
 pub fn generate(description: &Path) -> Result<BTreeMap<String, String>> {
-    let generated = codegen::generate(&read(description)?);
+    let generated = codegen::generate(&codegen::read(description)?);
     let mut generated = generated.with_context(|| file_name(description))?;
     let causes = workspace::causes();
     let yaml = fs::read_to_string(&causes).with_context(|| causes.display().to_string())?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, fs, panic::catch_unwind, path::PathBuf, pr
 
 use tempfile::TempDir;
 
-use super::{TEST, generate, read};
+use super::{TEST, generate};
 use crate::{codegen, workspace};
 
 /// Variables with which a test replaces the description and the directory of the snapshots.
@@ -49,7 +49,7 @@ fn the_snapshots_are_the_generated_code() {
 /// The documentation of each operation must state its method and path, its effect and its sources.
 #[test]
 fn every_page_of_an_operation_says_method_path_effect_and_source() {
-    let description = read(&workspace::description()).unwrap();
+    let description = codegen::read(&workspace::description()).unwrap();
     let generated = codegen::snapshots::join(&codegen::generate(&description).unwrap());
     for (path, item) in description["paths"].as_object().unwrap() {
         for method in codegen::METHODS.iter().filter(|method| item.get(method).is_some()) {

@@ -15,11 +15,11 @@ use anyhow::Result;
 use serde_json::Value;
 
 pub use self::document::{Document, Operation};
-use crate::{codegen, regenerate};
+use crate::codegen;
 
 /// Checks the description, and prints all offences.
 pub fn check(description: &Path) -> Result<ExitCode> {
-    let offences = offences(&regenerate::read(description)?);
+    let offences = offences(&codegen::read(description)?);
     for offence in &offences {
         println!("error: {offence}");
     }

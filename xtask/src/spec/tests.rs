@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs};
 use serde_json::Value;
 
 use super::{Document, offences};
-use crate::{regenerate, workspace};
+use crate::{codegen, workspace};
 
 /// JSON pointers of operations: `LIST` returns a list and takes its offset in the query.
 const LIST: &str = "/paths/~1v2~1{project_id}~1algorithms/get";
@@ -23,8 +23,8 @@ const REMOVED: &str = "";
 /// 1. JSON pointer to a key; `+` is a new element of a list.
 /// 2. New value, as JSON.
 /// 3. Beginning of the offence. Its JSON pointer is that of the key, unless the text begins with
-///    one: `/x-`, `/paths` and `/components` are absolute, any other `/` is below the key, and `..`
-///    is the object that contains the key. `=` begins a text without pointer.
+///    one: those to paths, components and tables are absolute, any other `/` is below the key, and
+///    `..` is the object that contains the key. `=` begins a text without pointer.
 struct Mutation(String, &'static str, String);
 
 macro_rules! mutations {
@@ -91,22 +91,33 @@ fn rules() -> Vec<Mutation> {
             {"$ref": "#/components/schemas/TrainingJob"}}"##, "/items: must be a scalar (lists)";
         JOB "/kind/$ref", r##""#/components/schemas/Phase""##, "must be alone; wrap it: allOf: \
             [$ref] (references)";
-        JOB "/kind/x-extensible-enum", "[]", "must be x-open-enum, on a string, with the name of \
-            an enumeration (open-enums)";
-        SCHEMAS "/ApiError/properties/error_code/x-open-enum", r#""TrainingJob""#, "must be \
-            x-open-enum, on a string, with the name of an enumeration (open-enums)";
+        JOB "/kind/x-extensible-enum", "[]", "must be x-open-enum, x-unit, x-default, x-since or \
+            x-until, or on an operation (extensions)";
+        SCHEMAS "/ApiError/properties/error_code/x-open-enum", r#""TrainingJob""#, "must be on a \
+            string, with the name of an enumeration (extensions)";
         SCHEMAS "/ApiError/properties/error_code/type", r#""integer""#, "../x-open-enum: must be \
-            x-open-enum, on a string, with the name of an enumeration (open-enums)";
+            on a string, with the name of an enumeration (extensions)";
+        JOB "/kind/x-since", r#""3.2""#, "must be a version, such as 3.1.206 (extensions)";
+        LIST "/x-until", r#""3.1""#, "must be a version, such as 3.1.206 (versions)";
         ROOT "/components/parameters/AlgorithmSortByParameter/description", r#""By `name`.""#,
             "must list the known values, each in backticks; `create_time` is missing \
             (known-values)";
-        JOB "/start_time", r#"{"type": "integer", "description": "Start."}"#, "/description: must \
-            say the unit or the format, or that it is not documented (units)";
+        JOB "/start_time", r#"{"type": "integer", "description": "Start."}"#, "/x-unit: must be \
+            one of epoch-milliseconds, epoch-seconds, ";
         JOB "/size", r##"{"description": "Size.", "allOf": [{"$ref":
-            "#/components/schemas/IntegerOrText"}]}"##, "/description: must say the unit or the \
-            format, or that it is not documented (units)";
-        ROOT "/components/parameters/EventEndTimeParameter/description", r#""End.""#, "must say \
-            the unit or the format, or that it is not documented (units)";
+            "#/components/schemas/IntegerOrText"}]}"##, "/x-unit: must be one of epoch-";
+        ROOT "/components/parameters/EventEndTimeParameter/description", r#""In seconds since 1970.""#,
+            "../x-unit: must be the unit of the description, which lacks: milliseconds \
+            since 1970 (units)";
+        SCHEMAS "/RunningRecord/properties/start_at/description",
+            r#""Start, in milliseconds since 1970.""#, "../x-unit: must be the unit of the description, which lacks: seconds since \
+            1970 (units)";
+        SCHEMAS "/AutoStop/properties/duration/x-unit", r#""days""#, "must be one of epoch-";
+        ROOT "/components/parameters/EventLimitParameter/description",
+            r#""Rows, 1 to 100. Defaults to 10.""#, "../x-default: must be the default of the description: Some(\"10\") \
+            (defaults)";
+        SCHEMAS "/TaskOutput/properties/period/x-default", REMOVED, "must be the default of the \
+            description: Some(\"30s\") (defaults)";
         LIST "/externalDocs/url", r#""https://support.huaweicloud.com/api-modelarts/A.html""#,
             "must be https://support.huaweicloud.com/intl/en-us/api-modelarts/ListAlgorithms.html \
             or https://support.huaweicloud.com/api-modelarts/ListAlgorithms.html (external-docs)";
@@ -228,12 +239,14 @@ fn generated() -> Vec<Mutation> {
             than one success, apart from 204 beside a body";
         ROOT "/components/parameters/ExperimentNameParameter/in", r#""cookie""#, "=/paths/~1v2~1\
             {project_id}~1training-experiment-names/get/parameters/in: unknown variant `cookie`";
+        ROOT "/servers/1/variables/region/enum", "[]", "=/servers/1: must have {region} in its url, \
+            and a variable region whose enum has its default";
         CREATE "/operationId", REMOVED, "=post /v2/{project_id}/algorithms: no operationId";
     }
 }
 
 fn description() -> Value {
-    regenerate::read(&workspace::description()).unwrap()
+    codegen::read(&workspace::description()).unwrap()
 }
 
 impl Mutation {
@@ -259,7 +272,7 @@ impl Mutation {
             ("+", Some(Value::Array(list))) => format!("{holder}/{}", list.len()),
             _ => self.0.clone(),
         };
-        let absolute = ["/paths", "/components", "/x-", "("];
+        let absolute = ["/paths", "/components", "/x-events", "/x-waiters", "/x-error-table", "("];
         match self.2.strip_prefix('=') {
             Some(message) => message.to_owned(),
             None if absolute.iter().any(|start| self.2.starts_with(start)) => self.2.clone(),

@@ -7,6 +7,7 @@ mod fields;
 mod limits;
 mod operations;
 mod parameters;
+mod regions;
 pub mod request_paths;
 mod response_only;
 mod shape;
@@ -24,6 +25,7 @@ pub fn tables(
     let mut tables = operations::table(description)?;
     tables.extend(limits::table(description)?);
     tables.extend(parameters::table(description)?);
+    tables.extend(regions::table(description)?);
     Ok([
         ("tables", tables),
         ("error_codes", error_codes::table(description)?),

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 /// Returns true if no value of any file was lost or changed.
 fn run(schema: &str, files: impl Iterator<Item = String>) -> Result<bool, String> {
     types::find(schema)?;
-    let description = serde_saphyr::from_str(modelarts_api::DESCRIPTION);
+    let description = serde_json::from_str(modelarts_api::DESCRIPTION);
     let description: Value = description.map_err(|error| error.to_string())?;
     let mut passed = true;
     for file in files {

@@ -91,7 +91,7 @@ fn remove_nulls(value: &mut Value) {
 
 #[test]
 fn every_attested_body_is_unchanged_by_its_type() {
-    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut used = BTreeSet::new();
     for entry in entries() {
         let Some(file) = entry["file"].as_str() else {
@@ -130,7 +130,7 @@ fn every_attested_body_is_unchanged_by_its_type() {
 
 #[test]
 fn every_attested_query_has_parameters_of_its_operation() {
-    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut queries = 0;
     for entry in entries().iter().filter(|entry| entry["file"].is_null()) {
         queries += 1;
@@ -222,7 +222,7 @@ fn asserted_in(entry: &Value) -> &str {
 
 #[test]
 fn assertions_about_answers_are_described() {
-    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let description = Description::read();
     let (mut asserts, mut surprises) = (0, Vec::new());
     for entry in entries() {

@@ -40,7 +40,7 @@ pub struct Description {
 
 impl Description {
     pub fn read() -> Self {
-        let mut root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+        let mut root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
         portable_forms::undo(&mut root);
         let schemas = root["components"]["schemas"].as_object().unwrap().clone();
         let mut roots = BTreeSet::new();

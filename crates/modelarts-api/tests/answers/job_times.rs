@@ -79,7 +79,7 @@ fn contradictions(job: &Value) -> Vec<&'static str> {
 
 #[test]
 fn the_times_of_every_job_in_an_example_agree() {
-    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut visited = 0;
     for operation in operations(&root) {
         for body in bodies(&root, operation) {

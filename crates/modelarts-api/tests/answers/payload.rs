@@ -24,7 +24,7 @@ const FIXTURES: [(&str, &str); 12] = [
 ];
 
 fn description() -> Value {
-    serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap()
+    serde_json::from_str(modelarts_api::DESCRIPTION).unwrap()
 }
 
 fn lines(findings: &[Finding]) -> Vec<String> {

@@ -49,7 +49,7 @@ fn provider() -> Provider {
 }
 
 fn description() -> Value {
-    serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap()
+    serde_json::from_str(modelarts_api::DESCRIPTION).unwrap()
 }
 
 #[test]

@@ -114,7 +114,7 @@ const CHANGES: &str = r#"
 
 #[test]
 fn types_have_the_schemas_of_the_description() {
-    let mut root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let mut root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     portable_forms::undo(&mut root);
     let schemas = &root["components"]["schemas"];
     let (answers, derived) = (Description::read().in_answers, lines(&derived(), None));

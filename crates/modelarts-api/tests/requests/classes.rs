@@ -181,7 +181,7 @@ fn sdk() -> Sdk {
 #[test]
 fn every_attribute_of_the_sdk_is_described_but_for_the_listed_deviations() {
     let sdk = sdk();
-    let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let description: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut walk = Walk::new(&description, &sdk);
     walk.all_operations();
 

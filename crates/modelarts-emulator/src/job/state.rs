@@ -151,10 +151,10 @@ mod tests {
 
     #[test]
     fn phases_of_final_states_are_those_of_the_description() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
-        let description = std::fs::read_to_string(file).unwrap();
-        let description: serde_json::Value = serde_saphyr::from_str(&description).unwrap();
-        let mut waiters = description["x-waiters"].as_array().unwrap().iter();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/waiters.yaml");
+        let waiters = std::fs::read_to_string(file).unwrap();
+        let waiters: serde_json::Value = serde_saphyr::from_str(&waiters).unwrap();
+        let mut waiters = waiters.as_array().unwrap().iter();
         let ended = waiters.find(|waiter| waiter["name"] == "TrainingJobEnded");
         let outcomes = ended.unwrap()["outcomes"].as_array().unwrap();
         for state in ALL {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use modelarts_api::REGIONS;
 use reqwest::Url;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -96,13 +97,7 @@ pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, 
 
 pub(super) const HUAWEI_DOMAIN: &str = "myhuaweicloud.";
 pub(super) const OTC_DOMAIN: &str = "otc.t-systems.com";
-const OTC: &str = "eu-de";
 const OTC_IAM: &str = "eu-de eu-nl";
-/// Regions of Huawei Cloud with `ModelArts`, as listed by the official SDK.
-const HUAWEI: &str = "\
-    af-north-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-3 \
-    cn-east-4 cn-north-1 cn-north-11 cn-north-12 cn-north-2 cn-north-4 cn-north-9 cn-south-1 \
-    cn-southwest-2 cn-southwest-3 la-north-2 la-south-2 me-east-1 sa-brazil-1 tr-west-1";
 /// Regions of Huawei Cloud with a regional endpoint of IAM, as listed by the official SDK.
 const HUAWEI_IAM: &str = "\
     ae-ad-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-2 \
@@ -134,27 +129,20 @@ impl Service {
 
     pub(super) fn default_endpoint(self, region: &str) -> Option<String> {
         let is_in = |table: &str| table.split(' ').any(|known| known == region);
+        let described = REGIONS.iter().find(|known| known.id == region);
+        let is_huawei = is_in(HUAWEI_IAM) || described.is_some_and(|row| row.cloud == "huawei");
         let host = match (self, region) {
-            (Self::ModelArts, _) if is_in(OTC) => format!("modelarts.{region}.otc.t-systems.com"),
-            // The official SDK lists this region with another domain.
-            (Self::ModelArts, "ap-southeast-1") => format!("modelarts.{region}.myhuaweicloud.cn"),
-            (Self::ModelArts, _) if is_in(HUAWEI) => {
-                format!("modelarts.{region}.myhuaweicloud.com")
-            }
+            (Self::ModelArts, _) => return described.map(|row| row.endpoint.to_owned()),
             (Self::Iam, _) if is_in(OTC_IAM) => format!("iam.{region}.otc.t-systems.com"),
             (Self::Iam, "eu-ch2") => "iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
             (Self::Iam, "eu-west-101") => "iam.eu-west-101.myhuaweicloud.eu".to_owned(),
             (Self::Iam, _) if is_in(HUAWEI_IAM) => format!("iam.{region}.myhuaweicloud.com"),
-            (Self::Iam, _) if is_in(HUAWEI) => "iam.myhuaweicloud.com".to_owned(),
+            (Self::Iam, _) if is_huawei => "iam.myhuaweicloud.com".to_owned(),
             (Self::Obs, "eu-ch2") => "obs.eu-ch2.sc.otc.t-systems.com".to_owned(),
             (Self::Obs, _) if is_in(OTC_IAM) => format!("obs.{region}.otc.t-systems.com"),
-            (Self::Obs, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
-                format!("obs.{region}.myhuaweicloud.com")
-            }
+            (Self::Obs, _) if is_huawei => format!("obs.{region}.myhuaweicloud.com"),
             (Self::Sts, _) if is_in(HUAWEI_STS) => format!("sts.{region}.myhuaweicloud.com"),
-            (Self::Sts, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
-                "sts.cn-north-4.myhuaweicloud.com".to_owned()
-            }
+            (Self::Sts, _) if is_huawei => "sts.cn-north-4.myhuaweicloud.com".to_owned(),
             _ => return None,
         };
         Some(format!("https://{host}"))
@@ -176,10 +164,10 @@ pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
     is_cloud.then(|| region.to_owned())
 }
 
-/// Returns the built-in list of regions with `ModelArts`. Environment variables and the regions
+/// Returns the regions that the OpenAPI description lists. Environment variables and the regions
 /// file can define other regions; see [`is_known_region`](crate::config::is_known_region).
 pub fn regions() -> impl Iterator<Item = &'static str> {
-    OTC.split(' ').chain(HUAWEI.split(' '))
+    REGIONS.iter().map(|region| region.id)
 }
 
 pub(crate) fn known_regions() -> String {
@@ -224,7 +212,7 @@ mod tests {
             let host = found.strip_prefix("https://").unwrap_or(&found);
             assert_eq!(host, address, "{service:?} {region}");
         }
-        assert!(known_regions().starts_with("eu-de, af-north-1"));
+        assert!(known_regions().starts_with("af-north-1, af-south-1"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"os"
 
@@ -79,8 +80,12 @@ var cases = []struct {
 }
 
 func main() {
+	endpoint := os.Getenv("MODELARTS_VECTORS_ENDPOINT")
+	if endpoint == "" {
+		log.Fatal("error: start this program by `python3 ../responses.py`, which serves the responses")
+	}
 	settings := modelarts.NewConfiguration()
-	settings.Servers = modelarts.ServerConfigurations{{URL: os.Getenv("MODELARTS_ENDPOINT")}}
+	settings.Servers = modelarts.ServerConfigurations{{URL: endpoint}}
 	jobs = modelarts.NewAPIClient(settings).TrainingJobsAPI
 	for _, c := range cases {
 		value, err := c.read(c.name)

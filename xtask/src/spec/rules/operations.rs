@@ -1,6 +1,9 @@
 //! Rules on single operations.
 
-use super::super::{document::Document, report::Report};
+use super::{
+    super::{document::Document, report::Report},
+    schemas::is_version,
+};
 use crate::codegen::{
     SOURCES,
     description::text,
@@ -79,5 +82,16 @@ pub fn sources(document: &Document, report: &mut Report) {
             join(&operation.place, "x-sources"),
             "must be sources of SOURCES.md",
         );
+    }
+}
+
+/// Checks the first and the last version of the vendor's SDK with an operation.
+pub fn versions(document: &Document, report: &mut Report) {
+    for operation in &document.operations {
+        for key in ["x-since", "x-until"] {
+            let version = operation.inner.definition.get(key);
+            let holds = version.is_none_or(is_version);
+            report.must(holds, join(&operation.place, key), "must be a version, such as 3.1.206");
+        }
     }
 }

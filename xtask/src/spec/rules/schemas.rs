@@ -72,9 +72,8 @@ pub fn references(document: &Document, report: &mut Report) {
     }
 }
 
-/// Checks `x-open-enum`, which must be on a string and name the enumeration of the known values.
-/// Rejects all others, except on operations, because a misspelt extension would have no effect.
-pub fn open_enums(document: &Document, report: &mut Report) {
+/// Checks the extensions of schemas and parameters. A misspelt extension would have no effect.
+pub fn extensions(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         if document.operations.iter().any(|operation| operation.place == *place) {
             continue;
@@ -82,13 +81,28 @@ pub fn open_enums(document: &Document, report: &mut Report) {
         for (key, value) in object.iter().filter(|(key, _)| key.starts_with("x-")) {
             let known = value.as_str().map(|known| document.values(known).count());
             let is_open = object.get("type").and_then(Value::as_str) == Some("string");
-            report.must(
-                key == "x-open-enum" && is_open && known > Some(0),
-                join(place, key),
-                "must be x-open-enum, on a string, with the name of an enumeration",
-            );
+            let (holds, message) = match key.as_str() {
+                "x-open-enum" => (
+                    is_open && known > Some(0),
+                    "must be on a string, with the name of an enumeration",
+                ),
+                "x-since" | "x-until" => (is_version(value), "must be a version, such as 3.1.206"),
+                // The rules `units` and `defaults` check these.
+                "x-unit" | "x-default" => (true, ""),
+                _ => (
+                    false,
+                    "must be x-open-enum, x-unit, x-default, x-since or x-until, or on an operation",
+                ),
+            };
+            report.must(holds, join(place, key), message);
         }
     }
+}
+
+/// Returns `true` for a version of the vendor's SDK.
+pub fn is_version(value: &Value) -> bool {
+    let patch = value.as_str().and_then(|version| version.strip_prefix("3.1."));
+    patch.is_some_and(|patch| patch.parse::<u16>().is_ok())
 }
 
 /// Checks that the description of a parameter lists its known values, because readers of the
@@ -111,30 +125,81 @@ pub fn known_values(document: &Document, report: &mut Report) {
 const AMOUNTS: [&str; 8] =
     ["time", "timestamp", "duration", "period", "size", "mem", "memory", "at"];
 
-/// Words that denote a unit, or a format that includes a unit.
-const UNITS: [&str; 17] = [
-    "millisecond",
-    "second",
-    "minute",
-    "hour",
-    "day",
-    "byte",
-    "kb",
-    "mb",
-    "gb",
-    "tb",
-    "percent",
-    "number of",
-    "rfc 3339",
-    "iso 8601",
-    "`unit`",
-    "`time_unit`",
-    "not documented",
+/// Values of `x-unit`, each with a text that the description must contain.
+const UNITS: [(&str, &str); 13] = [
+    ("epoch-milliseconds", " milliseconds since 1970"),
+    ("epoch-seconds", " seconds since 1970"),
+    ("milliseconds", " milliseconds"),
+    ("seconds", " seconds"),
+    ("hours", " hours"),
+    ("bytes", " bytes"),
+    ("GB", " GB"),
+    ("count", "Number of"),
+    ("field", "`unit`"),
+    ("in-value", "with its unit"),
+    ("rfc3339", "RFC 3339"),
+    ("iso8601", "ISO 8601"),
+    ("unknown", "is not documented"),
 ];
 
-/// Checks that descriptions of times and sizes state the unit. Types do not state it, and a client
-/// that assumes another unit is wrong by a factor of, for example, a thousand.
+/// Checks that times and sizes have an `x-unit`, and that their descriptions state the same unit.
+/// Types do not state it, and a client that assumes another unit is wrong by a factor of, for
+/// example, a thousand.
 pub fn units(document: &Document, report: &mut Report) {
+    for (place, name, described, schema) in described(document) {
+        let is_named = name.split('_').any(|word| AMOUNTS.contains(&word));
+        // Objects and enumerations, which are references, are not quantities.
+        let is_amount = matches!(text(schema, "type"), Some("integer" | "number" | "string"))
+            || reference(schema) == Some("IntegerOrText");
+        let unit = text(described, "x-unit");
+        let stated = UNITS.iter().find(|(known, _)| Some(*known) == unit);
+        let description = words(described);
+        let place = join(&place, "x-unit");
+        match stated {
+            Some((_, words)) => {
+                let message = format!("must be the unit of the description, which lacks:{words}");
+                report.must(description.contains(words), place, message);
+            }
+            None if unit.is_some() || is_named && is_amount => {
+                let units = UNITS.map(|(unit, _)| unit).join(", ");
+                report.add(place, format!("must be one of {units}"));
+            }
+            None => {}
+        }
+    }
+}
+
+/// Checks that `x-default` is the default that the description states.
+pub fn defaults(document: &Document, report: &mut Report) {
+    for (place, _, described, _) in described(document) {
+        let description = words(described);
+        let stated = description.split("Defaults to").nth(1).map(str::trim_start);
+        let stated = stated.and_then(|rest| match rest.chars().next()? {
+            quote @ ('`' | '"') => rest.split(quote).nth(1).map(str::to_owned),
+            _ => {
+                let word = rest.split_whitespace().next()?.trim_end_matches(['.', ',', ';']);
+                let is_literal =
+                    ["true", "false"].contains(&word) || !word.contains(char::is_alphabetic);
+                is_literal.then(|| word.replace(',', ""))
+            }
+        });
+        let default = described.get("x-default").map(|value| match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        });
+        let message = format!("must be the default of the description: {stated:?}");
+        report.must(stated == default, join(&place, "x-default"), message);
+    }
+}
+
+/// Returns the description on one line.
+fn words(described: &Value) -> String {
+    let words = text(described, "description").unwrap_or_default().split_whitespace();
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the properties and parameters: place, name, the object with the description, and schema.
+fn described<'a>(document: &'a Document) -> Vec<(String, &'a str, &'a Value, &'a Value)> {
     let objects = document.objects.iter();
     let schemas = objects.filter_map(|(place, object)| {
         let properties = object.get("properties").and_then(Value::as_object)?;
@@ -144,24 +209,9 @@ pub fn units(document: &Document, report: &mut Report) {
         let properties = properties.iter();
         properties.map(move |(name, it)| (join(&place, name), name.as_str(), it, it))
     });
-    let mut described: Vec<_> = properties.collect();
-    for (place, parameter) in document.parameters() {
-        if let (Some(Value::String(name)), Some(value)) =
-            (parameter.get("name"), document.root.pointer(place))
-        {
-            described.push((place.clone(), name, value, &parameter["schema"]));
-        }
-    }
-    for (place, name, described, schema) in described {
-        let is_named = name.split('_').any(|word| AMOUNTS.contains(&word));
-        // Objects and enumerations, which are references, are not quantities.
-        let is_amount = matches!(text(schema, "type"), Some("integer" | "number" | "string"))
-            || reference(schema) == Some("IntegerOrText");
-        let description = text(described, "description").unwrap_or_default().to_lowercase();
-        report.must(
-            !is_named || !is_amount || UNITS.iter().any(|unit| description.contains(unit)),
-            join(&place, "description"),
-            "must say the unit or the format, or that it is not documented",
-        );
-    }
+    let parameters = document.parameters().filter_map(|(place, parameter)| {
+        let name = parameter.get("name")?.as_str()?;
+        Some((place.clone(), name, document.root.pointer(place)?, &parameter["schema"]))
+    });
+    properties.chain(parameters).collect()
 }

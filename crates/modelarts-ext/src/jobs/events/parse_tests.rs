@@ -11,7 +11,7 @@ use crate::jobs::events::kind::EventKind;
 const NOT_IN_DESCRIPTION: [&str; 2] = ["DependenciesFailed", "Other"];
 
 fn catalogue() -> Value {
-    let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let description: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     description["x-events"].clone()
 }
 

@@ -113,7 +113,7 @@ async fn a_project_that_cannot_be_determined_is_an_error() {
     assert!(
         text.starts_with(
             "no project id, and where IAM is to look it up is not known; call project_id(), or \
-             region() with one of eu-de, af-north-1, "
+             region() with one of af-north-1, af-south-1, "
         ) && text.ends_with(", tr-west-1, or iam_endpoint()"),
         "{text}"
     );
