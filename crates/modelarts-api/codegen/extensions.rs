@@ -80,6 +80,9 @@ pub struct Pagination {
     pub offset_name: Option<String>,
     pub limit_name: Option<String>,
     pub max_limit: Option<u32>,
+    /// Only values that the limit can have; empty if it can have each value up to the maximum.
+    #[serde(default)]
+    pub limits: Vec<u32>,
     pub cursor_name: Option<String>,
     pub order_name: Option<String>,
     pub first: Option<String>,

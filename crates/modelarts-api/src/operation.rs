@@ -110,6 +110,9 @@ pub struct Pagination {
     pub limit_name: Option<&'static str>,
     /// Maximum number of entries on a page. `None` if no source states a maximum.
     pub max_limit: Option<u32>,
+    /// Only values that the service accepts for the maximum number of entries, in ascending order.
+    /// Empty if it accepts each value up to `max_limit`.
+    pub limits: &'static [u32],
     /// Names of parameters and fields for [`Offset::LineCursor`]. `None` for any other paging.
     pub cursor: Option<Cursor>,
     /// Name of the response field with the entries. A dot joins the names of nested fields. Empty

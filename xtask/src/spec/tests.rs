@@ -60,7 +60,7 @@ fn forms() -> Vec<Mutation> {
             `page-index`, `record`, `line-cursor`, `single-page`";
         LIST "/x-pagination/max-limit", "-1", "invalid value: integer `-1`, expected u32";
         LIST "/x-pagination/cursor", r#""a""#, "unknown field `cursor`, expected one of `offset`, \
-            `disputed`, `in`, `offset-name`, `limit-name`, `max-limit`, `cursor-name`, \
+            `disputed`, `in`, `offset-name`, `limit-name`, `max-limit`, `limits`, `cursor-name`, \
             `order-name`, `first`, `last`, `items`, `total`";
         ROW "/advice", REMOVED, "..: missing field `advice`";
         ROW "/any_operation", "true", "unknown field `any_operation`, expected one of `code`, \
@@ -121,6 +121,8 @@ fn rules() -> Vec<Mutation> {
         LIST "/externalDocs/url", r#""https://support.huaweicloud.com/api-modelarts/A.html""#,
             "must be https://support.huaweicloud.com/intl/en-us/api-modelarts/ListAlgorithms.html \
             or https://support.huaweicloud.com/api-modelarts/ListAlgorithms.html (external-docs)";
+        LIST "/x-pagination/limits", "[20, 10, 50]", "must be in ascending order, and end with \
+            max-limit (pagination)";
         LIST "/x-effect", r#""create""#, "must be read for a GET (effects)";
         DELETE "/x-effect", r#""read""#, "must not be read, which is a GET or a POST that \
             searches (effects)";

@@ -53,7 +53,7 @@ fn pagination_of(paging: Pagination) -> TokenStream {
     let (offset, location) = (variant(paging.offset), variant(paging.r#in));
     let offset_name = option(paging.offset_name);
     let limit_name = option(paging.limit_name);
-    let max_limit = option(paging.max_limit);
+    let (max_limit, limits) = (option(paging.max_limit), paging.limits);
     let cursor = match (paging.cursor_name, paging.order_name, paging.first, paging.last) {
         (Some(name), Some(order_name), Some(first), Some(last)) => quote!(Some(crate::Cursor {
             name: #name,
@@ -71,6 +71,7 @@ fn pagination_of(paging: Pagination) -> TokenStream {
         offset_name: #offset_name,
         limit_name: #limit_name,
         max_limit: #max_limit,
+        limits: &[#(#limits),*],
         cursor: #cursor,
         items: #items,
         total: #total,

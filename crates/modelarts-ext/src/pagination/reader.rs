@@ -138,6 +138,7 @@ impl Reader {
             max: u32::MAX,
             overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(info.unique)],
             divisor: [2, 3][usize::from(info.unique)],
+            limits: pagination.limits,
         };
         plan.limit(pagination.max_limit.unwrap_or(options.size).max(1));
         Self {

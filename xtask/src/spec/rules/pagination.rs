@@ -90,6 +90,13 @@ fn of(
         join(at, "max-limit"),
         "must be the maximum of the limit",
     );
+    let is_ascending = paging.limits.is_sorted_by(|limit, next| limit < next);
+    let last = paging.limits.last().copied();
+    report.must(
+        is_ascending && (last.is_none() || last == paging.max_limit),
+        join(at, "limits"),
+        "must be in ascending order, and end with max-limit",
+    );
 }
 
 /// Returns `true` if the response is a list, or contains a list at most two levels deep.

@@ -42,6 +42,8 @@ pub(super) struct WindowPlan {
     pub(super) overlap: u32,
     /// Minimum number of rows on a page for each overlapping row.
     pub(super) divisor: u32,
+    /// Only limits that the service accepts; empty if it accepts each limit.
+    pub(super) limits: &'static [u32],
 }
 
 impl WindowPlan {
@@ -70,8 +72,9 @@ impl WindowPlan {
                 .find_map(|overlap| self.page_after(read, overlap))
                 .unwrap_or_else(|| self.around(read)),
             OffsetUnit::Records => {
-                let limit = self.size.saturating_add(overlap as u32);
-                self.window(read - overlap, self.max.min(limit))
+                let limit = self.max.min(self.size.saturating_add(overlap as u32));
+                let accepted = self.limits.iter().copied().find(|accepted| *accepted >= limit);
+                self.window(read - overlap, accepted.unwrap_or(limit))
             }
         }
     }
@@ -79,7 +82,9 @@ impl WindowPlan {
     /// Returns the page that begins at least `overlap` rows before the end of the rows read and
     /// adds the most rows. Pages begin at multiples of their size, so only some sizes overlap.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
+        let is_accepted = |limit: &u32| self.limits.is_empty() || self.limits.contains(limit);
         let pages = (1..=self.max)
+            .filter(is_accepted)
             .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
             .filter(|page| page.end() > read);
         pages.max_by_key(|page| {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
-    WindowPlan { unit: meaning, size, max: 50, overlap: 3, divisor: 3 }
+    WindowPlan { unit: meaning, size, max: 50, overlap: 3, divisor: 3, limits: &[] }
 }
 
 /// Returns the window after the first `read` rows, with the usual overlap.
@@ -51,5 +51,19 @@ fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
         let plan = WindowPlan { max: 1, ..plan(meaning, 50) };
         let expected = Window { offset: 7, limit: 1, start: 7 };
         assert_eq!(after(plan, 7), expected);
+    }
+}
+
+#[test]
+fn only_limits_that_the_service_accepts_are_requested() {
+    for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
+        for size in [1, 10, 15, 50] {
+            let plan = WindowPlan { limits: &[10, 20, 50], ..plan(meaning, size) };
+            for read in 0..200 {
+                let window = after(plan, read);
+                assert!(plan.limits.contains(&window.limit), "{meaning:?} {size} {window:?}");
+                assert!(window.start <= read && read < window.end(), "{read} {window:?}");
+            }
+        }
     }
 }
