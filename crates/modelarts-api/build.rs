@@ -9,6 +9,8 @@ use std::{env, error::Error, fs, path::Path};
 #[cfg(feature = "generate")]
 #[path = "codegen/mod.rs"]
 mod codegen;
+#[cfg(feature = "generate")]
+use codegen::link;
 #[cfg(not(feature = "generate"))]
 #[path = "codegen/link.rs"]
 mod link;
@@ -35,9 +37,18 @@ fn main() {
 }
 
 fn write() -> Result<(), Box<dyn Error>> {
+    check_link()?;
     let out = Path::new(&env::var("OUT_DIR")?).join("modelarts.rs");
     fs::write(out, generated()?)?;
     Ok(())
+}
+
+/// Checks the file that becomes a constant of the crate. It must contain the description, and not
+/// the target path of a symbolic link.
+fn check_link() -> Result<(), String> {
+    let text = fs::read_to_string("modelarts.json").map_err(|error| error.to_string());
+    let checked = text.and_then(|text| link::check(&text));
+    checked.map_err(|error| format!("modelarts.json: {error}"))
 }
 
 #[cfg(feature = "generate")]
@@ -56,12 +67,6 @@ fn generated() -> Result<String, Box<dyn Error>> {
 
 #[cfg(not(feature = "generate"))]
 fn generated() -> Result<String, Box<dyn Error>> {
-    // The file becomes a constant of the crate, so it must contain the description and not the
-    // target path of a symbolic link.
-    fs::read_to_string("modelarts.json")
-        .map_err(|error| error.to_string())
-        .and_then(|text| link::check(&text))
-        .map_err(|error| format!("modelarts.json: {error}"))?;
     let snapshots = snapshots::read(Path::new("snapshots"));
     Ok(snapshots::join(&snapshots.map_err(|error| format!("snapshots: {error}"))?))
 }

@@ -111,7 +111,7 @@ fn versions(description: &Value) -> String {
             changes.entry(since).or_default().push(format!("`{name}`"));
         }
         if let Some(until) = patch(it, "x-until") {
-            changes.entry(until + 1).or_default().push(format!("without `{name}`"));
+            changes.entry(until.saturating_add(1)).or_default().push(format!("without `{name}`"));
         }
     }
     let mut table = "Versions of the vendor's SDK for Python:\n\n\

@@ -32,6 +32,7 @@ pub struct Server {
     /// Cloud of the regions in `variables`; `None` for the emulator.
     #[serde(rename = "x-cloud")]
     pub cloud: Option<Cloud>,
+    #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
 }
 
@@ -80,7 +81,7 @@ pub struct Pagination {
     pub offset_name: Option<String>,
     pub limit_name: Option<String>,
     pub max_limit: Option<u32>,
-    /// Only values that the limit can have; empty if it can have each value up to the maximum.
+    /// The only values that the limit can have; empty if it can have each value up to the maximum.
     #[serde(default)]
     pub limits: Vec<u32>,
     pub cursor_name: Option<String>,

@@ -1,4 +1,4 @@
-//! Detection of an unresolved symbolic link in place of `modelarts.yaml` or `causes.yaml`.
+//! Detection of an unresolved symbolic link in place of a file of the description.
 //!
 //! If Git may not create symbolic links (the default on Windows), it writes a file that contains
 //! the target path of the link. Without this detection, `DESCRIPTION` would contain the target

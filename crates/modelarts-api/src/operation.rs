@@ -110,7 +110,7 @@ pub struct Pagination {
     pub limit_name: Option<&'static str>,
     /// Maximum number of entries on a page. `None` if no source states a maximum.
     pub max_limit: Option<u32>,
-    /// Only values that the service accepts for the maximum number of entries, in ascending order.
+    /// The only values that the service accepts for the maximum number of entries, ascending.
     /// Empty if it accepts each value up to `max_limit`.
     pub limits: &'static [u32],
     /// Names of parameters and fields for [`Offset::LineCursor`]. `None` for any other paging.

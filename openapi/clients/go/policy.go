@@ -114,14 +114,17 @@ func (refused *Refused) Retry(effect string) string {
 // readError returns the code and the message of an error response, as the service, its gateways and
 // the identity service spell them.
 func readError(text string) (code, message string) {
-	var body map[string]any
-	if json.Unmarshal([]byte(text), &body) != nil {
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if !json.Valid([]byte(text)) || decoder.Decode(&value) != nil {
 		message = strings.TrimSpace(text)
 		if strings.HasPrefix(message, "<") {
 			message = ""
 		}
 		return "", message
 	}
+	body, _ := value.(map[string]any)
 	if inner, ok := body["error"].(map[string]any); ok {
 		body = inner
 	}
@@ -141,7 +144,7 @@ func call[T any](ctx context.Context, operation string, execute func() (T, *http
 	for delay := time.Second; ; delay *= 2 {
 		answer, response, err := execute()
 		failed, ok := err.(*modelarts.GenericOpenAPIError)
-		if !ok || response.StatusCode < 400 {
+		if !ok || response == nil || response.StatusCode < 400 {
 			return answer, err
 		}
 		refused := newRefused(response.StatusCode, string(failed.Body()))

@@ -76,7 +76,7 @@ public final class FirstJob {
                 .value(List.of(name));
         var search = new ListTrainingJobsRequest().limit(10).addFiltersItem(filter);
         var page = policy.call("ListTrainingJobs", () -> jobs.listTrainingJobs(project, search));
-        for (var found : page.getItems()) {
+        for (var found : page.getItems() == null ? List.<TrainingJob>of() : page.getItems()) {
             System.out.println("listed " + found.getMetadata().getName());
         }
         var events = allEvents(policy, jobs, project, id);

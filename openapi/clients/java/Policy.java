@@ -1,4 +1,5 @@
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.TextNode;
@@ -22,7 +23,8 @@ final class Policy {
         void renew() throws IOException, InterruptedException;
     }
 
-    private static final ObjectMapper JSON = ApiClient.createDefaultObjectMapper();
+    private static final ObjectMapper JSON =
+            ApiClient.createDefaultObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     final JsonNode description;
     private final Map<String, String> effects = new HashMap<>();
@@ -95,7 +97,8 @@ final class Policy {
             try {
                 body = JSON.readTree(text == null ? "" : text);
             } catch (JsonProcessingException notJson) {
-                return new Refusal("", text.startsWith("<") ? "" : text.strip());
+                var message = text.strip();
+                return new Refusal("", message.startsWith("<") ? "" : message);
             }
             body = body.path("error").isObject() ? body.get("error") : body;
             return new Refusal(

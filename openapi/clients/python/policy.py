@@ -68,10 +68,12 @@ def read_error(text: str) -> tuple[str | None, str | None]:
         return None, None if text.startswith("<") else text or None
     if not isinstance(body, dict):
         return None, None
-    body = body.get("error", body)
+    inner = body.get("error")
+    body = inner if isinstance(inner, dict) else body
     codes = [body.get(key) for key in ("error_code", "errorCode", "code")]
     messages = [body.get(key) for key in ("error_msg", "error_message", "errorMsg", "message")]
-    return next((str(code) for code in codes if code), None), next(filter(None, messages), None)
+    found = [next((str(text) for text in texts if text), None) for texts in (codes, messages)]
+    return found[0], found[1]
 
 
 def refuse(response: httpx.Response) -> None:
@@ -82,7 +84,8 @@ def refuse(response: httpx.Response) -> None:
 
 
 def call(operation: str, send: Callable[[], T | ApiError | None]) -> T:
-    """Calls an operation. Sends the request up to five times, as long as the table permits it."""
+    """Calls an operation whose responses have a body. Sends the request up to five times, as long as
+    the table permits it."""
     delay = 1
     while True:
         try:

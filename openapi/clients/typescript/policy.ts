@@ -57,10 +57,10 @@ function readError(body: any): { code: string | null; text: string | null } {
       return { code: null, text: text.startsWith("<") ? null : text || null };
     }
   }
-  body = body?.error ?? body ?? {};
+  body = typeof body?.error === "object" ? (body.error ?? body) : (body ?? {});
   const code = body.error_code || body.errorCode || body.code;
   const text = body.error_msg || body.error_message || body.errorMsg || body.message;
-  return { code: code ? String(code) : null, text: text || null };
+  return { code: code ? String(code) : null, text: text ? String(text) : null };
 }
 
 /** Calls an operation. Sends the request up to five times, as long as the table permits it. */
@@ -99,7 +99,10 @@ export async function wait<T>(
   for (let delay = 1; ; delay = Math.min(1.5 * delay, 30)) {
     const answer = await call(operation, send).then(
       (answer) => (report(answer), answer),
-      (error: unknown) => error,
+      (error: unknown) => {
+        if (error instanceof Refused) return error;
+        throw error;
+      },
     );
     const found = outcome(name, answer);
     if (found === "error") throw answer;

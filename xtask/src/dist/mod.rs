@@ -9,7 +9,7 @@ use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{codegen, docs, workspace};
+use crate::{codegen, docs, json, workspace};
 
 /// Creates `target/dist`: a folder with the description in all its forms and its documents, and an
 /// archive of this folder. The same commit produces the same bytes; `check` verifies that.
@@ -31,6 +31,7 @@ pub fn notices() -> Result<()> {
 
 /// Builds the release, and returns the checksums of its files and of the archive.
 fn make(directory: &Path) -> Result<String> {
+    ensure!(json::run(true)? == ExitCode::SUCCESS, "a file of the description is outdated");
     if directory.exists() {
         fs::remove_dir_all(directory)?;
     }

@@ -92,7 +92,7 @@ fn rules() -> Vec<Mutation> {
         JOB "/kind/$ref", r##""#/components/schemas/Phase""##, "must be alone; wrap it: allOf: \
             [$ref] (references)";
         JOB "/kind/x-extensible-enum", "[]", "must be x-open-enum, x-unit, x-default, x-since or \
-            x-until, or on an operation (extensions)";
+            x-until here (extensions)";
         SCHEMAS "/ApiError/properties/error_code/x-open-enum", r#""TrainingJob""#, "must be on a \
             string, with the name of an enumeration (extensions)";
         SCHEMAS "/ApiError/properties/error_code/type", r#""integer""#, "../x-open-enum: must be \
@@ -106,18 +106,24 @@ fn rules() -> Vec<Mutation> {
             one of epoch-milliseconds, epoch-seconds, ";
         JOB "/size", r##"{"description": "Size.", "allOf": [{"$ref":
             "#/components/schemas/IntegerOrText"}]}"##, "/x-unit: must be one of epoch-";
-        ROOT "/components/parameters/EventEndTimeParameter/description", r#""In seconds since 1970.""#,
-            "../x-unit: must be the unit of the description, which lacks: milliseconds \
+        ROOT "/components/parameters/EventEndTimeParameter/description",
+            r#""In seconds since 1970.""#, "../x-unit: must be the unit of the description, which lacks: milliseconds \
             since 1970 (units)";
         SCHEMAS "/RunningRecord/properties/start_at/description",
-            r#""Start, in milliseconds since 1970.""#, "../x-unit: must be the unit of the description, which lacks: seconds since \
-            1970 (units)";
+            r#""Start, in milliseconds since 1970.""#, "../x-unit: must be the unit of the \
+            description, which lacks: seconds since 1970 (units)";
+        SCHEMAS "/RunningRecord/properties/start_at/x-unit", r#""seconds""#, "must be the unit of \
+            the description, which lacks: seconds (units)";
+        SCHEMAS "/RunningRecord/x-unit", r#""seconds""#, "must be on a property or a parameter \
+            (extensions)";
         SCHEMAS "/AutoStop/properties/duration/x-unit", r#""days""#, "must be one of epoch-";
         ROOT "/components/parameters/EventLimitParameter/description",
-            r#""Rows, 1 to 100. Defaults to 10.""#, "../x-default: must be the default of the description: Some(\"10\") \
-            (defaults)";
-        SCHEMAS "/TaskOutput/properties/period/x-default", REMOVED, "must be the default of the \
-            description: Some(\"30s\") (defaults)";
+            r#""Rows, 1 to 100. Defaults to 10.""#, "../x-default: must be 10, as the description \
+            states (defaults)";
+        SCHEMAS "/AutoStop/properties/duration/x-default", "1", "must be absent, because the \
+            description states no such default (defaults)";
+        SCHEMAS "/TaskOutput/properties/period/x-default", REMOVED, "must be \"30s\", as the \
+            description states (defaults)";
         LIST "/externalDocs/url", r#""https://support.huaweicloud.com/api-modelarts/A.html""#,
             "must be https://support.huaweicloud.com/intl/en-us/api-modelarts/ListAlgorithms.html \
             or https://support.huaweicloud.com/api-modelarts/ListAlgorithms.html (external-docs)";
@@ -241,8 +247,10 @@ fn generated() -> Vec<Mutation> {
             than one success, apart from 204 beside a body";
         ROOT "/components/parameters/ExperimentNameParameter/in", r#""cookie""#, "=/paths/~1v2~1\
             {project_id}~1training-experiment-names/get/parameters/in: unknown variant `cookie`";
-        ROOT "/servers/1/variables/region/enum", "[]", "=/servers/1: must have {region} in its url, \
-            and a variable region whose enum has its default";
+        ROOT "/servers/1/variables/region/enum", r#"["ap-southeast-1", "eu-de"]"#, "=/servers: \
+            must have each region once: eu-de";
+        ROOT "/servers/1/variables/region/enum", "[]", "=/servers/1: must have {region} in its \
+            url, and a variable region whose enum has its default";
         CREATE "/operationId", REMOVED, "=post /v2/{project_id}/algorithms: no operationId";
     }
 }

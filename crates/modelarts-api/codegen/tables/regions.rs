@@ -29,6 +29,9 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
         rows.extend(region.r#enum.iter().map(|id| (id, cloud.name(), url(id))));
     }
     rows.sort();
+    if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(Error(format!("/servers: must have each region once: {}", pair[0].0)));
+    }
     let rows = rows.into_iter().map(|(id, cloud, endpoint)| {
         quote!(crate::Region { id: #id, cloud: #cloud, endpoint: #endpoint })
     });

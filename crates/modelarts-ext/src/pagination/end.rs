@@ -33,6 +33,7 @@ impl Reader {
 
     /// Ends a pass. The list then ends, or is read a second time if rows may be missing.
     pub(super) fn end(&mut self, mut pass: Pass) -> State {
+        // If the order changed in the first pass, it may also have moved rows in the second pass.
         if pass.doubt == Doubt::Moved && matches!(pass.first_end, Some((_, Doubt::Reordered, _))) {
             pass.doubt = Doubt::Reordered;
         }

@@ -186,7 +186,10 @@ impl Reader {
             }
             State::Unit(pass) => {
                 self.state = State::Unit(pass);
-                is_alone.then(|| self.plan.window(1, self.plan.size.min(self.plan.max)))
+                is_alone.then(|| {
+                    let limit = self.plan.size.min(self.plan.max);
+                    self.plan.window(1, self.plan.accepted(limit))
+                })
             }
             State::Pass(mut pass) => {
                 let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);

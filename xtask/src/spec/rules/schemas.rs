@@ -1,6 +1,6 @@
 //! Rules on the version, components, schemas and parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToSnakeCase;
 use serde_json::Value;
@@ -74,6 +74,7 @@ pub fn references(document: &Document, report: &mut Report) {
 
 /// Checks the extensions of schemas and parameters. A misspelt extension would have no effect.
 pub fn extensions(document: &Document, report: &mut Report) {
+    let described: BTreeSet<_> = described(document).into_iter().map(|(place, ..)| place).collect();
     for (place, object) in &document.objects {
         if document.operations.iter().any(|operation| operation.place == *place) {
             continue;
@@ -87,12 +88,11 @@ pub fn extensions(document: &Document, report: &mut Report) {
                     "must be on a string, with the name of an enumeration",
                 ),
                 "x-since" | "x-until" => (is_version(value), "must be a version, such as 3.1.206"),
-                // The rules `units` and `defaults` check these.
-                "x-unit" | "x-default" => (true, ""),
-                _ => (
-                    false,
-                    "must be x-open-enum, x-unit, x-default, x-since or x-until, or on an operation",
-                ),
+                // The rules `units` and `defaults` check the values.
+                "x-unit" | "x-default" => {
+                    (described.contains(place), "must be on a property or a parameter")
+                }
+                _ => (false, "must be x-open-enum, x-unit, x-default, x-since or x-until here"),
             };
             report.must(holds, join(place, key), message);
         }
@@ -151,14 +151,18 @@ pub fn units(document: &Document, report: &mut Report) {
         // Objects and enumerations, which are references, are not quantities.
         let is_amount = matches!(text(schema, "type"), Some("integer" | "number" | "string"))
             || reference(schema) == Some("IntegerOrText");
-        let unit = text(described, "x-unit");
-        let stated = UNITS.iter().find(|(known, _)| Some(*known) == unit);
+        let unit = described.get("x-unit");
+        let stated = UNITS.iter().find(|(known, _)| unit.is_some_and(|unit| unit == known));
         let description = words(described);
         let place = join(&place, "x-unit");
         match stated {
-            Some((_, words)) => {
+            Some((unit, words)) => {
                 let message = format!("must be the unit of the description, which lacks:{words}");
-                report.must(description.contains(words), place, message);
+                // A point in time is no duration.
+                let is_duration = ["milliseconds", "seconds"].contains(unit);
+                let holds = description.contains(words)
+                    && !(is_duration && description.contains("seconds since 1970"));
+                report.must(holds, place, message);
             }
             None if unit.is_some() || is_named && is_amount => {
                 let units = UNITS.map(|(unit, _)| unit).join(", ");
@@ -173,22 +177,21 @@ pub fn units(document: &Document, report: &mut Report) {
 pub fn defaults(document: &Document, report: &mut Report) {
     for (place, _, described, _) in described(document) {
         let description = words(described);
-        let stated = description.split("Defaults to").nth(1).map(str::trim_start);
-        let stated = stated.and_then(|rest| match rest.chars().next()? {
-            quote @ ('`' | '"') => rest.split(quote).nth(1).map(str::to_owned),
-            _ => {
-                let word = rest.split_whitespace().next()?.trim_end_matches(['.', ',', ';']);
-                let is_literal =
-                    ["true", "false"].contains(&word) || !word.contains(char::is_alphabetic);
-                is_literal.then(|| word.replace(',', ""))
-            }
-        });
-        let default = described.get("x-default").map(|value| match value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        });
-        let message = format!("must be the default of the description: {stated:?}");
-        report.must(stated == default, join(&place, "x-default"), message);
+        let rest = description.split("efaults to ").nth(1).unwrap_or_default();
+        let quote = rest.chars().next().filter(|first| ['`', '"'].contains(first));
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let word = word.trim_end_matches(['.', ',', ';']).replace(',', "");
+        let stated: Option<Value> = match quote {
+            // A quoted number is text.
+            Some(quote) => rest.split(quote).nth(1).map(Value::from),
+            None => serde_json::from_str(&word).ok(),
+        };
+        let message = match &stated {
+            Some(value) => format!("must be {value}, as the description states"),
+            None => "must be absent, because the description states no such default".to_owned(),
+        };
+        let holds = described.get("x-default") == stated.as_ref();
+        report.must(holds, join(&place, "x-default"), message);
     }
 }
 

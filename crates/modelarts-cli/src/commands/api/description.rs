@@ -1,6 +1,6 @@
 //! Operations with their parameters and bodies, from the tables and the OpenAPI description.
 
-use std::sync::LazyLock;
+use std::{io, sync::LazyLock};
 
 use flate2::read::DeflateDecoder;
 use modelarts_ext::api::{Effect, FIELDS, Offset, Operation, Parameter, ParameterLocation, Shape};
@@ -70,9 +70,10 @@ pub(crate) struct OperationParameter {
 const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/modelarts.json.deflate"));
 
 /// Parsed OpenAPI description. The command `api` reads only texts and examples from it.
-pub(crate) static DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_reader(DeflateDecoder::new(COMPRESSED)).unwrap_or_default());
-
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap_or_default();
+    serde_json::from_str(&description).unwrap_or_default()
+});
 /// Returns the part of the OpenAPI description about an operation.
 pub(crate) fn documented(operation: &Operation) -> &'static Value {
     &DOCUMENT["paths"][operation.path][operation.method.to_ascii_lowercase()]
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_compressed_description_is_that_of_the_library() {
-        let description = std::io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap();
+        let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap();
         assert!(description == modelarts_ext::api::DESCRIPTION);
     }
 }

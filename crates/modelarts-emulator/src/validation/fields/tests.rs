@@ -112,7 +112,7 @@ fn properties(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<Str
 
 #[test]
 fn fields_that_are_not_shown_are_not_in_responses() {
-    let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let root: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut shown = BTreeSet::new();
     let job = &root["components"]["schemas"]["TrainingJob"];
     properties(&root, job, "", &mut shown);

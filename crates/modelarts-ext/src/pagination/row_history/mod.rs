@@ -101,7 +101,7 @@ impl RowHistory {
             self.rows.clear();
             self.order.clear();
         }
-        // It is not likely that all rows were removed a second time.
+        // It is not likely that all rows were removed a second time, or in a second pass.
         let doubt = if self.ranks.before > 0 { Doubt::Reordered } else { Doubt::None };
         self.begin_pass();
         Some(doubt)

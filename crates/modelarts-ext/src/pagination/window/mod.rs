@@ -42,13 +42,18 @@ pub(super) struct WindowPlan {
     pub(super) overlap: u32,
     /// Minimum number of rows on a page for each overlapping row.
     pub(super) divisor: u32,
-    /// Only limits that the service accepts; empty if it accepts each limit.
+    /// The only limits that the service accepts; empty if it accepts each limit.
     pub(super) limits: &'static [u32],
 }
 
 impl WindowPlan {
     pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
         Window { offset, limit, start: start_of(self.unit, offset, limit) }
+    }
+
+    /// Returns the limit, or the next larger one that the service accepts.
+    pub(super) fn accepted(&self, limit: u32) -> u32 {
+        self.limits.iter().copied().find(|accepted| *accepted >= limit).unwrap_or(limit)
     }
 
     /// Limits the largest window to this number of rows.
@@ -72,9 +77,8 @@ impl WindowPlan {
                 .find_map(|overlap| self.page_after(read, overlap))
                 .unwrap_or_else(|| self.around(read)),
             OffsetUnit::Records => {
-                let limit = self.max.min(self.size.saturating_add(overlap as u32));
-                let accepted = self.limits.iter().copied().find(|accepted| *accepted >= limit);
-                self.window(read - overlap, accepted.unwrap_or(limit))
+                let limit = self.size.saturating_add(overlap as u32);
+                self.window(read - overlap, self.accepted(self.max.min(limit)))
             }
         }
     }
@@ -82,9 +86,8 @@ impl WindowPlan {
     /// Returns the page that begins at least `overlap` rows before the end of the rows read and
     /// adds the most rows. Pages begin at multiples of their size, so only some sizes overlap.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
-        let is_accepted = |limit: &u32| self.limits.is_empty() || self.limits.contains(limit);
         let pages = (1..=self.max)
-            .filter(is_accepted)
+            .filter(|limit| self.accepted(*limit) == *limit)
             .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
             .filter(|page| page.end() > read);
         pages.max_by_key(|page| {
@@ -95,7 +98,7 @@ impl WindowPlan {
 
     /// Returns the largest window that includes this row.
     pub(super) fn around(&self, row: u64) -> Window {
-        let limit = self.max.max(1);
+        let limit = self.accepted(self.max.max(1));
         match self.unit {
             OffsetUnit::Pages => self.window(row / u64::from(limit), limit),
             OffsetUnit::Records => self.window(row, limit),

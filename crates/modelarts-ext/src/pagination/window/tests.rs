@@ -63,6 +63,9 @@ fn only_limits_that_the_service_accepts_are_requested() {
                 let window = after(plan, read);
                 assert!(plan.limits.contains(&window.limit), "{meaning:?} {size} {window:?}");
                 assert!(window.start <= read && read < window.end(), "{read} {window:?}");
+                // The service returns fewer rows than the smallest limit.
+                let reduced = after(WindowPlan { max: 7, ..plan }, read);
+                assert!(plan.limits.contains(&reduced.limit), "{meaning:?} {size} {reduced:?}");
             }
         }
     }

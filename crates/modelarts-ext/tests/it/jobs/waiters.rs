@@ -16,7 +16,7 @@ use crate::support::{
 const JOB: &str = "c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11";
 
 fn waiters() -> Vec<Value> {
-    let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
+    let description: Value = serde_json::from_str(modelarts_api::DESCRIPTION).unwrap();
     description["x-waiters"].as_array().unwrap().clone()
 }
 
