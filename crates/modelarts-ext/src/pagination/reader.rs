@@ -186,10 +186,8 @@ impl Reader {
             }
             State::Unit(pass) => {
                 self.state = State::Unit(pass);
-                is_alone.then(|| {
-                    let limit = self.plan.size.min(self.plan.max);
-                    self.plan.window(1, self.plan.accepted(limit))
-                })
+                let limit = self.plan.accepted(self.plan.size.min(self.plan.max));
+                is_alone.then(|| self.plan.window(1, limit))
             }
             State::Pass(mut pass) => {
                 let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);
