@@ -107,8 +107,8 @@ fn rules() -> Vec<Mutation> {
         JOB "/size", r##"{"description": "Size.", "allOf": [{"$ref":
             "#/components/schemas/IntegerOrText"}]}"##, "/x-unit: must be one of epoch-";
         ROOT "/components/parameters/EventEndTimeParameter/description",
-            r#""In seconds since 1970.""#, "../x-unit: must be the unit of the description, which lacks: milliseconds \
-            since 1970 (units)";
+            r#""In seconds since 1970.""#, "../x-unit: must be the unit of the description, \
+            which lacks: milliseconds since 1970 (units)";
         SCHEMAS "/RunningRecord/properties/start_at/description",
             r#""Start, in milliseconds since 1970.""#, "../x-unit: must be the unit of the \
             description, which lacks: seconds since 1970 (units)";

@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         })?;
         broken(format_args!("spec.volumes: {kind} must have a path or local_path"))
     }),
-    advice("nfs-needs-pool", |job| {
+    must("nfs-needs-pool", |job| {
         let nfs = mounts(job).any(|mount| mount.kind == "nfs");
         broken_if(
             nfs && !job.has_tasks() && !job.has_pool(),

@@ -192,8 +192,7 @@ fn what_is_wrong_is_told() {
          af-north-1, af-south-1, ap-southeast-1, ap-southeast-2, ap-southeast-3, ap-southeast-4, \
          cn-east-3, cn-east-4, cn-north-1, cn-north-11, cn-north-12, cn-north-2, cn-north-4, \
          cn-north-9, cn-south-1, cn-southwest-2, cn-southwest-3, eu-de, la-north-2, \
-         la-south-2, \
-         me-east-1, sa-brazil-1, tr-west-1, or set the endpoint"
+         la-south-2, me-east-1, sa-brazil-1, tr-west-1, or set the endpoint"
     );
     let endpoint = |text: &str| with(("MODELARTS_ENDPOINT", text));
     for host in ["modelarts.test", "192.168.0.1", "localhost.test", "127.0.0.1.test"] {
