@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use modelarts_api::types::{
     self, CreateTrainingJobRequest, FilterKey, JobAlgorithmRequest, JobFilter, JobMetadataRequest,
-    JobResourceRequest, JobSpecRequest, ListTrainingJobsRequest, LogExportPathRequest, SortOrder,
+    JobResourceRequest, JobSpecRequest, ListTrainingJobsRequest, LogExportPath, SortOrder,
     StopTrainingJobRequest,
 };
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn objects_are_built_by_the_method_that_takes_their_builder() -> Result {
         .spec(
             JobSpecRequest::builder()
                 .resource(JobResourceRequest::builder().flavor_id("f").node_count(2))
-                .log_export_path(LogExportPathRequest::builder().obs_url("/bucket/logs/")),
+                .log_export_path(LogExportPath::builder().obs_url("/bucket/logs/")),
         )
         .try_into()?;
     assert_eq!(

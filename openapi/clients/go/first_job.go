@@ -93,7 +93,7 @@ func jobRequest(name, obs string) modelarts.CreateTrainingJobRequest {
 			EngineName:    ptr("PyTorch"),
 			EngineVersion: ptr("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
 		},
-		Parameters: []modelarts.ParameterRequest{{Name: ptr("epochs"), Value: ptr("3")}},
+		Parameters: []modelarts.Parameter{{Name: ptr("epochs"), Value: ptr("3")}},
 	})
 	request.SetSpec(modelarts.JobSpecRequest{
 		Resource: &modelarts.JobResourceRequest{

@@ -20,7 +20,7 @@ import modelarts.model.JobStatus;
 import modelarts.model.KnownFilterKey;
 import modelarts.model.KnownJobKind;
 import modelarts.model.ListTrainingJobsRequest;
-import modelarts.model.ParameterRequest;
+import modelarts.model.Parameter;
 import modelarts.model.TrainingJob;
 import modelarts.model.TrainingJobEvent;
 
@@ -93,7 +93,7 @@ public final class FirstJob {
                         .engine(new JobEngineRequest()
                                 .engineName("PyTorch")
                                 .engineVersion("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"))
-                        .addParametersItem(new ParameterRequest().name("epochs").value("3")))
+                        .addParametersItem(new Parameter().name("epochs").value("3")))
                 .spec(new JobSpecRequest()
                         .resource(new JobResourceRequest()
                                 .flavorId("modelarts.vm.cpu.2u")

@@ -26,7 +26,7 @@ from modelarts_training.models import (
     KnownFilterKey,
     KnownJobKind,
     ListTrainingJobsRequest,
-    ParameterRequest,
+    Parameter,
     TrainingJob,
     TrainingJobEvent,
 )
@@ -53,7 +53,7 @@ def job_request(name: str, obs: str) -> CreateTrainingJobRequest:
                 engine_name="PyTorch",
                 engine_version="pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
             ),
-            parameters=[ParameterRequest(name="epochs", value="3")],
+            parameters=[Parameter(name="epochs", value="3")],
         ),
         spec=JobSpecRequest(
             resource=JobResourceRequest(flavor_id="modelarts.vm.cpu.2u", node_count=1),

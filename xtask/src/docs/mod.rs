@@ -25,7 +25,8 @@ pub fn build(page: &Path) -> Result<()> {
     let readme = description.with_file_name("README.md");
     let copy = workspace::root().join("target/docs/reference.yaml");
     fs::create_dir_all(copy.with_file_name(""))?;
-    fs::write(&copy, reference::with_text(json::bundle(&description)?, &read(&readme)?)?)?;
+    let complete = json::with_statuses(json::bundle(&description)?)?;
+    fs::write(&copy, reference::with_text(complete, &read(&readme)?)?)?;
     // The option embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = read(page)?;

@@ -18,7 +18,7 @@ pub const NOT_IN_THE_SDK: &[(&str, &str)] = &[(
 pub struct Deviation {
     /// The operation; `*` stands for all operations.
     operation: &'static str,
-    at: &'static str,
+    pub at: &'static str,
     theirs: &'static str,
     ours: &'static str,
     #[expect(dead_code, reason = "for the reader, and for the message of a failure")]

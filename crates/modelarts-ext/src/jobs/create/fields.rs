@@ -8,7 +8,7 @@ use modelarts_api::{
         spec::{self, log_export_path, resource, schedule_policy},
     },
     types::{
-        AssetModelRequest, ContainerFlavorRequest, JobKind, LogExportConfigRequest,
+        AssetModelRequest, ContainerFlavorRequest, JobKind, LogExportConfig,
         PreferredAffinityRequest, RequiredAffinityRequest, RetentionPolicyRequest, RuntimeType,
     },
 };
@@ -91,7 +91,7 @@ impl CreateJob {
         /// Sets the directory on the host to which the logs are written.
         log_host_path(path: text) = log_export_path::HOST_PATH;
         /// Sets the configuration of exported logs (Huawei Cloud).
-        log_export_config(config: LogExportConfigRequest) = spec::LOG_EXPORT_CONFIG;
+        log_export_config(config: LogExportConfig) = spec::LOG_EXPORT_CONFIG;
         /// Sets the runtime type, such as debugging.
         runtime_type(kind: RuntimeType) = spec::RUNTIME_TYPE;
         /// Sets the retention policy of the record of the job (Huawei Cloud).

@@ -94,7 +94,7 @@ impl CreateJob {
     }
 
     /// Adds or updates a hyper-parameter that has a description or a constraint.
-    pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
+    pub fn add_parameter(self, parameter: types::Parameter) -> Self {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
 
