@@ -8,8 +8,16 @@ use crate::{
     clock::{Clock, SystemClock},
     config::{cloud::Cloud, endpoints::ProjectRef, environment::Environment},
     credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
-    http::{connection::HttpSettings, signing::SigningScheme, url},
-    transport::{connector::HttpConnector, retry::RetryPolicy},
+    http::{
+        connection::{HttpSettings, ProxyUrl},
+        signing::SigningScheme,
+        url,
+    },
+    transport::{
+        connector::HttpConnector,
+        observer::{Attempt, Observer},
+        retry::RetryPolicy,
+    },
 };
 
 /// Builder of a [`Client`](crate::client::Client), with the settings of the client.
@@ -41,6 +49,8 @@ pub(super) struct CallSettings {
     pub(super) overall_timeout: Duration,
     pub(super) language: Option<types::Language>,
     pub(super) connector: Option<Arc<dyn HttpConnector>>,
+    pub(super) calls_per_second: Option<f64>,
+    pub(super) observer: Observer,
 }
 
 impl Default for CallSettings {
@@ -53,6 +63,8 @@ impl Default for CallSettings {
             overall_timeout: Duration::from_secs(300),
             language: None,
             connector: None,
+            calls_per_second: None,
+            observer: Observer::default(),
         }
     }
 }
@@ -198,9 +210,76 @@ impl ClientBuilder {
     }
 
     /// Sets the connector that sends the requests of the client. Default: reqwest. The settings for
-    /// certificates, connect timeout and the header `User-Agent` do not apply to the connector.
+    /// certificates, proxy, connect timeout and the header `User-Agent` do not apply to the
+    /// connector. [`http_client`](Self::http_client) also sends the requests for credentials and to
+    /// OBS.
     pub fn connector(mut self, connector: impl HttpConnector) -> Self {
         self.calls.connector = Some(Arc::new(connector));
+        self
+    }
+
+    /// Sets the HTTP client for all requests: to the service, for credentials, and to OBS. The
+    /// settings for certificates, proxy, connect timeout and the header `User-Agent` do not apply.
+    ///
+    /// The client must not follow redirects, because that would forward the credentials, and must
+    /// not decompress bodies, because OBS returns files as they are stored.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, _| {
+    /// # let _ = rustls::crypto::ring::default_provider().install_default();
+    /// let http = reqwest::Client::builder()
+    ///     .redirect(reqwest::redirect::Policy::none())
+    ///     .pool_max_idle_per_host(64)
+    ///     .build()?;
+    /// let client = ClientBuilder::from_vars(emulator.vars()).http_client(http).build()?;
+    /// client.training_jobs().list().collect(10).await?;
+    /// # Ok(()) }) }
+    /// ```
+    pub fn http_client(mut self, http: reqwest::Client) -> Self {
+        self.http.given = Some(http);
+        self
+    }
+
+    /// Sets the proxy for all requests, such as `http://proxy.example.com:3128`, instead of
+    /// `HTTPS_PROXY`. `NO_PROXY` still applies. Requests to loopback addresses use no proxy. The
+    /// URL may contain a user and a password.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.http.proxy = Some(ProxyUrl(url.into()));
+        self
+    }
+
+    /// Limits the requests to the service, including retries, in requests per second, above 0. All
+    /// calls of the client and its clones share the limit, in the order of their arrival. By
+    /// default, there is no limit. A [wait](crate::jobs::wait::WaitAll::rate_limit) with a limit of
+    /// its own keeps both limits. Requests for credentials and to OBS are not limited.
+    pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
+        self.calls.calls_per_second = Some(requests_per_second);
+        self
+    }
+
+    /// Sets a function that receives each attempt of a request when the attempt has ended: to the
+    /// service, for credentials, and to OBS. The function must not block.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, _| {
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// let attempts = Arc::new(Mutex::new(Vec::new()));
+    /// let log = Arc::clone(&attempts);
+    /// let client = ClientBuilder::from_vars(emulator.vars())
+    ///     .on_attempt(move |attempt| {
+    ///         let line = format!("{} {:?}", attempt.operation, attempt.result);
+    ///         log.lock().expect("no thread panics").push(line);
+    ///     })
+    ///     .build()?;
+    /// client.training_jobs().list().collect(10).await?;
+    /// assert_eq!(*attempts.lock().expect("no thread panics"), ["ListTrainingJobs Ok(200)"]);
+    /// # Ok(()) }) }
+    /// ```
+    pub fn on_attempt(mut self, observe: impl Fn(&Attempt<'_>) + Send + Sync + 'static) -> Self {
+        self.calls.observer = Observer::new(observe);
         self
     }
 

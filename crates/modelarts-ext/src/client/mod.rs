@@ -63,7 +63,10 @@ pub(crate) mod response;
 pub use builder::ClientBuilder;
 pub use response::Response;
 
-pub use crate::{credentials::identity::CurrentUser, transport::call::CallInfo};
+pub use crate::{
+    credentials::identity::CurrentUser,
+    transport::{call::CallInfo, observer::Attempt},
+};
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 

@@ -20,7 +20,7 @@ use crate::{
     http::url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
     list_position::DetectedOffsets,
     spelling::nearest,
-    transport::{Access, HttpTransport, Shared, connector::ReqwestConnector},
+    transport::{Access, HttpTransport, Shared, connector::ReqwestConnector, deadline::RateLimit},
 };
 
 /// Environment variables of each setting. The first variable that is not empty applies. Most names
@@ -170,6 +170,8 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
+        let rate_limit = calls.calls_per_second.map(|rate| RateLimit::new(rate, 1)).transpose()?;
+        let rate_limit = rate_limit.map(Arc::new);
         let loopback = is_loopback(&endpoint);
         let http = self.http.client(secure, loopback)?;
         // IAM may be on another machine even if the service is on this machine.
@@ -181,6 +183,7 @@ impl ClientBuilder {
             clock: Arc::clone(&calls.clock),
             is_secure: !loopback,
             others: Arc::new(HttpClients::new(self.http.clone())),
+            observer: calls.observer.clone(),
         };
         let connector = calls.connector.unwrap_or_else(|| {
             let connector = ReqwestConnector::new(http.clone(), self.http, secure, loopback);
@@ -215,7 +218,8 @@ impl ClientBuilder {
                 language: calls.language,
                 shared: Arc::new(shared),
                 progress: None,
-                rate_limit: None,
+                rate_limit,
+                observer: calls.observer,
             },
             http,
             project,

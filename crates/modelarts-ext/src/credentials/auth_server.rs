@@ -12,15 +12,17 @@ use reqwest::{
 use serde_json::Value;
 
 use crate::{
+    clock::since,
     credentials::{Credentials, ProviderContext, authenticate::signature, cache::Fetched},
     error::{CallSummary, Error, ErrorKind, display::chain_message, mask::Mask},
     http::{
         body,
-        connection::explain_failure,
+        connection::{ProxyUrl, explain_failure},
         headers, runtime,
         url::{is_base, require_encryption, with_scheme},
     },
     timestamp::Timestamp,
+    transport::observer::Attempt,
 };
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -119,21 +121,30 @@ impl AuthServer {
                 mask,
             })
         });
-        match select(work, context.clock.sleep(limit)).await {
-            Either::Left((reply, _)) => reply.map_err(|error| self.connection_error(error)),
+        let started = context.clock.now();
+        let reply = match select(work, context.clock.sleep(limit)).await {
+            Either::Left((reply, _)) => {
+                reply.map_err(|error| self.connection_error(error, context.proxy()))
+            }
             Either::Right(((), _)) => Err(Error::new(
                 ErrorKind::Timeout,
                 format!("{self} did not answer within {limit:?}"),
             )),
-        }
+        };
+        let result = match &reply {
+            Ok(reply) => Ok(reply.status.as_u16()),
+            Err(error) => Err(error as _),
+        };
+        context.observe(&Attempt::new(self.name, result, since(&*context.clock, started)));
+        reply
     }
 
-    fn connection_error(&self, error: reqwest::Error) -> Error {
+    fn connection_error(&self, error: reqwest::Error, proxy: Option<&ProxyUrl>) -> Error {
         let url = error.url().filter(|_| error.is_connect()).cloned();
         let error = error.without_url();
         let cause =
             std::error::Error::source(&error).map_or_else(|| error.to_string(), chain_message);
-        let explained = url.map(|url| explain_failure(&url, &cause));
+        let explained = url.map(|url| explain_failure(&url, &cause, proxy));
         let (proxy, advice) = explained.unwrap_or_default();
         let message = match (error.is_timeout(), error.is_connect()) {
             (true, true) => format!("no connection to {self}{proxy} in time"),

@@ -5,7 +5,11 @@ use std::sync::{Arc, OnceLock};
 use crate::{
     clock::Clock,
     error::Error,
-    http::{connection::HttpSettings, url::is_loopback},
+    http::{
+        connection::{HttpSettings, ProxyUrl},
+        url::is_loopback,
+    },
+    transport::observer::{Attempt, Observer},
 };
 
 /// HTTP clients and clock that a credential provider uses.
@@ -18,6 +22,7 @@ pub struct ProviderContext {
     pub clock: Arc<dyn Clock>,
     pub(crate) is_secure: bool,
     pub(crate) others: Arc<HttpClients>,
+    pub(crate) observer: Observer,
 }
 
 impl ProviderContext {
@@ -34,7 +39,18 @@ impl ProviderContext {
             clock: Arc::new(clock),
             is_secure: true,
             others: Arc::new(HttpClients::new(settings)),
+            observer: Observer::default(),
         })
+    }
+
+    pub(crate) fn proxy(&self) -> Option<&ProxyUrl> {
+        self.others.settings.proxy.as_ref()
+    }
+
+    /// Passes an attempt to the [observer](crate::ClientBuilder::on_attempt) of the client, for
+    /// clients of other services of the cloud.
+    pub fn observe(&self, attempt: &Attempt<'_>) {
+        self.observer.observe(attempt);
     }
 
     /// Returns the HTTP client for a URL. For https, it trusts the root certificates of the client.

@@ -1,11 +1,14 @@
 //! Creation of HTTP clients, TLS configuration, and explanation of connection errors.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::Url;
+use reqwest::{NoProxy, Url};
 
-use crate::{error::Error, http::url::is_loopback};
+use crate::{
+    error::Error,
+    http::url::{is_loopback, without_secrets},
+};
 
 const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not trusted: add its \
     certificate to those of the system, or name a file with all trusted certificates in the \
@@ -17,22 +20,47 @@ pub(crate) struct HttpSettings {
     pub(crate) connect_timeout: Duration,
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) program: Option<String>,
+    pub(crate) proxy: Option<ProxyUrl>,
+    /// Client of the program, to which the other settings do not apply.
+    pub(crate) given: Option<reqwest::Client>,
+}
+
+/// URL of a proxy, which may contain a password.
+#[derive(Clone)]
+pub(crate) struct ProxyUrl(pub(crate) String);
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(without_secrets(&self.0))
+    }
 }
 
 impl Default for HttpSettings {
     fn default() -> Self {
-        Self { connect_timeout: Duration::from_secs(10), roots: Vec::new(), program: None }
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            roots: Vec::new(),
+            program: None,
+            proxy: None,
+            given: None,
+        }
     }
 }
 
 impl HttpSettings {
     /// Creates a client. `secure` loads the platform's certificates, `direct` disables proxies.
     pub(crate) fn client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
-        build(self.builder(secure, direct)?)
+        match &self.given {
+            Some(given) => Ok(given.clone()),
+            None => build(self.builder(secure, direct)?),
+        }
     }
 
     /// Creates a client that never decompresses bodies, regardless of the features of reqwest.
     pub(crate) fn raw_client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         let http = self.builder(secure, direct)?;
         build(http.no_gzip().no_brotli().no_zstd().no_deflate())
     }
@@ -51,6 +79,14 @@ impl HttpSettings {
             .user_agent(agent);
         if direct {
             http = http.no_proxy();
+        } else if let Some(proxy) = &self.proxy {
+            let given = reqwest::Proxy::all(&proxy.0).map_err(|error| {
+                Error::config(format!(
+                    "the proxy {proxy:?} must be a URL such as http://proxy.example.com:3128"
+                ))
+                .with_source(error.without_url())
+            })?;
+            http = http.proxy(given.no_proxy(NoProxy::from_env()));
         }
         configure_tls(http, secure, &self.roots)
     }
@@ -62,15 +98,28 @@ fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
 
 /// Returns a description of the proxy, if one is used, and advice for a failed connection.
 #[cold]
-pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>) {
+pub(crate) fn explain_failure(
+    url: &Url,
+    cause: &str,
+    given: Option<&ProxyUrl>,
+) -> (String, Option<String>) {
     let target = Some(url.as_str().parse::<http::Uri>());
     let target = target.filter(|_| url.scheme() == "https" && !is_loopback(url));
-    let proxy = target.and_then(|target| Matcher::from_system().intercept(&target.ok()?));
+    let (matcher, setting) = match given {
+        Some(ProxyUrl(proxy)) => {
+            let variable = |name: &str| std::env::var(name).ok();
+            let excluded = variable("NO_PROXY").or_else(|| variable("no_proxy"));
+            let builder = Matcher::builder().all(proxy).no(excluded.unwrap_or_default());
+            (builder.build(), "proxy()")
+        }
+        None => (Matcher::from_system(), "HTTPS_PROXY"),
+    };
+    let proxy = target.and_then(|target| matcher.intercept(&target.ok()?));
     let proxy = proxy.as_ref().map(|proxy| proxy.uri());
     let advice = match (proxy, url.host_str()) {
         _ if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER.to_owned()),
         (Some(_), Some(host)) => {
-            Some(format!("check the proxy in HTTPS_PROXY, or add {host} to NO_PROXY"))
+            Some(format!("check the proxy in {setting}, or add {host} to NO_PROXY"))
         }
         _ => None,
     };

@@ -8,7 +8,12 @@ use reqwest::{StatusCode, Url, header::LOCATION};
 use crate::{
     credentials::authenticate::Secrets,
     error::{CallSummary, Error, ErrorKind},
-    http::{body, connection::explain_failure, headers, url::is_loopback},
+    http::{
+        body,
+        connection::{ProxyUrl, explain_failure},
+        headers,
+        url::is_loopback,
+    },
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
@@ -27,9 +32,10 @@ pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
     endpoint: &Url,
+    proxy: Option<&ProxyUrl>,
 ) -> Result<RawResponse, AttemptError> {
     let attempt_error = |error| {
-        let mut error = connection_error(error, endpoint);
+        let mut error = connection_error(error, endpoint, proxy);
         error.error = error.error.with_mask(&secrets.mask());
         error
     };
@@ -79,7 +85,11 @@ pub(super) async fn read_response(
 }
 
 #[cold]
-pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
+pub(crate) fn connection_error(
+    error: ConnectorError,
+    endpoint: &Url,
+    proxy: Option<&ProxyUrl>,
+) -> AttemptError {
     let (result, kind, source): (_, _, BoxError) = match error {
         ConnectorError::NotSent(error) => (AttemptResult::NotSent, ErrorKind::Connection, error),
         ConnectorError::Lost(error) => (AttemptResult::Lost, ErrorKind::Connection, error),
@@ -102,7 +112,7 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
     let cause = causes(&*source).last().map(ToString::to_string);
     let cause = cause.unwrap_or_default();
     let (proxy, advice) = match result {
-        AttemptResult::NotSent => explain_failure(endpoint, &cause),
+        AttemptResult::NotSent => explain_failure(endpoint, &cause, proxy),
         _ => Default::default(),
     };
     let message = match (kind, result) {

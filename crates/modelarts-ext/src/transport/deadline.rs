@@ -71,21 +71,29 @@ impl Deadline {
 
 /// Maximum time between two calls: one day. A longer time could overflow when multiplied.
 const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
-/// Maximum number of calls that wait. If the next turn is later, the clock was set back.
-const MAX_WAITING: u32 = 64;
 /// Maximum pause for a `Retry-After`, after which calls continue.
 const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
 /// Maximum delay of a call after its turn. A call that is polled later needs another turn.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
 
-/// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
+/// Rate limit of requests, including retries (generic cell rate algorithm). Calls that wait get
+/// their turns in the order of their arrival.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     spacing: Duration,
     burst: u32,
-    next: Mutex<SystemTime>,
+    turns: Mutex<Turns>,
     /// Start and length of the pause that the service requested with `Retry-After`.
     hold: Mutex<(SystemTime, Duration)>,
+    /// Limit of the whole client, which the calls of this limit must keep too.
+    outer: Option<Arc<Self>>,
+}
+
+/// Time of the next turn, and of the last call that reserved one.
+#[derive(Debug)]
+struct Turns {
+    next: SystemTime,
+    reserved_at: SystemTime,
 }
 
 impl RateLimit {
@@ -100,9 +108,18 @@ impl RateLimit {
         Ok(Self {
             spacing: spacing.unwrap_or(MAX_SPACING).min(MAX_SPACING),
             burst: burst.max(1),
-            next: Mutex::new(SystemTime::UNIX_EPOCH),
+            turns: Mutex::new(Turns {
+                next: SystemTime::UNIX_EPOCH,
+                reserved_at: SystemTime::UNIX_EPOCH,
+            }),
             hold: Mutex::new((SystemTime::UNIX_EPOCH, Duration::ZERO)),
+            outer: None,
         })
+    }
+
+    /// Limits the calls by `outer` too.
+    pub(crate) fn within(self, outer: Option<Arc<Self>>) -> Self {
+        Self { outer, ..self }
     }
 
     pub(crate) fn hold(&self, now: SystemTime, pause: Duration) {
@@ -111,14 +128,25 @@ impl RateLimit {
         if pause > rest(*hold, now) {
             *hold = (now, pause);
         }
+        if let Some(outer) = &self.outer {
+            outer.hold(now, pause);
+        }
     }
 
+    /// Returns the pause between two calls if the limit is reached.
     pub(crate) fn spacing(&self) -> Duration {
-        self.spacing
+        self.outer.as_ref().map_or(self.spacing, |outer| self.spacing.max(outer.spacing))
     }
 
     /// Waits until a call may be made. If not polled in time, waits for another turn.
     pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
+        self.await_turn(clock).await;
+        if let Some(outer) = &self.outer {
+            outer.await_turn(clock).await;
+        }
+    }
+
+    async fn await_turn(&self, clock: &dyn Clock) {
         loop {
             let reserved_at = clock.now();
             let hold = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,11 +168,10 @@ impl RateLimit {
     }
 
     fn reserve(&self, now: SystemTime) -> Duration {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let ahead = next.duration_since(now).unwrap_or_default();
-        let is_possible = ahead <= self.spacing * (self.burst + MAX_WAITING);
-        let ahead = if is_possible { ahead } else { Duration::ZERO };
-        *next = now + ahead + self.spacing;
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        // If the clock was set back, the calls that wait keep their distance to the clock.
+        let ahead = turns.next.duration_since(now.max(turns.reserved_at)).unwrap_or_default();
+        *turns = Turns { next: now + ahead + self.spacing, reserved_at: now };
         ahead.saturating_sub(self.spacing * (self.burst - 1))
     }
 }
@@ -189,7 +216,16 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_does_not_stop_the_calls() {
         let limit = RateLimit::new(1.0, 1).unwrap();
-        assert_eq!(pauses(&limit, &[9_000_000, 9_000_000, 0, 0]), [0, 1000, 0, 1000]);
+        assert_eq!(pauses(&limit, &[9_000_000, 9_000_000, 0, 0]), [0, 1000, 2000, 3000]);
+        // The clock is set back and then right again.
+        assert_eq!(pauses(&limit, &[9_000_000]), [0]);
+    }
+
+    #[test]
+    fn hundreds_of_waiting_calls_keep_the_limit() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        let expected: Vec<_> = (0..500).map(|call| call * 1000).collect();
+        assert_eq!(pauses(&limit, &[0; 500]), expected);
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, and
 //! `attempt` reads the response. `retry` decides on retries, within a budget. `call` contains the
-//! metadata of a call, and `deadline` the time limits of several calls and rate limits.
+//! metadata of a call, `deadline` the time limits of several calls and rate limits, and `observer`
+//! the function that receives the attempts.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;
+pub(crate) mod observer;
 pub mod retry;
 mod retry_loop;
 
@@ -37,6 +39,7 @@ use crate::{
         call::CallInfo,
         connector::HttpConnector,
         deadline::{Deadline, RateLimit},
+        observer::Observer,
         retry::{RetryBudget, RetryPolicy},
     },
 };
@@ -54,6 +57,7 @@ pub(crate) struct HttpTransport {
     /// Receives the summary of a call in progress, even if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
+    pub(crate) observer: Observer,
 }
 
 #[derive(Clone)]

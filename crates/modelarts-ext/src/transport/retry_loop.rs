@@ -1,6 +1,10 @@
 //! Loop over the attempts of a call, which retries a request if a retry is safe and useful.
 
-use std::{pin::pin, sync::atomic::Ordering, time::SystemTime};
+use std::{
+    pin::pin,
+    sync::atomic::Ordering,
+    time::{Duration, SystemTime},
+};
 
 use futures::future::{Either, select};
 use modelarts_api::{Operation, RawResponse};
@@ -22,6 +26,7 @@ use crate::{
         HttpTransport, add_seconds,
         attempt::{AttemptError, read_response},
         call::CallInfo,
+        observer::Attempt,
         retry::{AttemptResult, may_retry},
     },
 };
@@ -42,6 +47,7 @@ impl HttpTransport {
         let mut left = self.timeout;
         loop {
             let mut signed_skew = None;
+            let attempt_started = self.clock.now();
             let was_uncertain = call.summary.uncertain;
             let response = {
                 let attempt = pin!(async {
@@ -65,7 +71,8 @@ impl HttpTransport {
                     call.summary.uncertain = true;
                     signed_skew = Some(skew);
                     self.report(call);
-                    read_response(response, &secrets, &self.endpoint).await
+                    read_response(response, &secrets, &self.endpoint, self.access.context.proxy())
+                        .await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => Some(outcome),
@@ -120,15 +127,31 @@ impl HttpTransport {
                 call.summary.uncertain = was_uncertain || is_uncertain(result);
             }
             self.report(call);
+            let observe = |call: &CallInfo, next| {
+                if self.observer.is_set() && signed_skew.is_some() {
+                    self.observer.observe(&Attempt {
+                        operation: operation.id,
+                        number: call.attempts(),
+                        result: match &response {
+                            Ok(answer) => Ok(answer.status.as_u16()),
+                            Err(failed) => Err(&failed.error),
+                        },
+                        elapsed: since(&*self.clock, attempt_started),
+                        next,
+                    });
+                }
+            };
             if let AttemptResult::Response(status) = result
                 && status.is_success()
             {
+                observe(call, None);
                 return response.map_err(|failed| failed.error);
             }
             if let (Ok(answer), Some(skew), Some(secrets)) =
                 (&response, signed_skew, call.secrets.last())
                 && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
+                observe(call, Some(Duration::ZERO));
                 self.await_permit().await;
                 left = self.left(started);
                 continue;
@@ -138,6 +161,7 @@ impl HttpTransport {
                 .flatten()
                 .filter(|delay| *delay < self.left(started))
                 .filter(|_| self.take_retry());
+            observe(call, delay);
             let Some(delay) = delay else {
                 return response.map_err(|failed| failed.error);
             };

@@ -1,4 +1,4 @@
-//! Tests that requests to the local machine bypass proxies.
+//! Tests of proxies: requests to the local machine bypass them, and a program can set one.
 
 use std::{
     io::{BufRead, BufReader},
@@ -89,5 +89,36 @@ async fn other_hosts_are_reached_through_proxies() {
     let (url, lines) = proxy();
     let url = url.replace("://", "://user:secret@");
     child("proxy::other_hosts_are_reached_through_proxies", &variables(&url));
+    assert_eq!(*lines.lock().unwrap(), ["CONNECT modelarts.invalid:443 HTTP/1.1\r\n"]);
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_program_takes_precedence_over_the_variables() {
+    if is_child() {
+        let url = std::env::var("TEST_PROXY").unwrap();
+        let client = Client::builder()
+            .endpoint("https://modelarts.invalid")
+            .project_id("p")
+            .credentials(Credentials::keys("AK", "SK"))
+            .clock(TestClock::new())
+            .timeout(Duration::from_secs(3600))
+            .retry(RetryPolicy::none());
+        let error = client.clone().proxy("http://[").build().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the proxy http://[ must be a URL such as http://proxy.example.com:3128"
+        );
+        let client = client.proxy(url.replace("://", "://user:secret@")).build().unwrap();
+        let error = refused(client.training_jobs().list().collect(1).await).to_string();
+        let end = "; check the proxy in proxy(), or add modelarts.invalid to NO_PROXY";
+        assert!(error.contains(&format!(" through the proxy {url}: ")), "{error}");
+        assert!(error.ends_with(end) && !error.contains("secret"), "{error}");
+        return;
+    }
+    let ((other, unused), (url, lines)) = (proxy(), proxy());
+    let mut variables = variables(&other);
+    variables.push(("TEST_PROXY", &url));
+    child("proxy::a_proxy_of_the_program_takes_precedence_over_the_variables", &variables);
+    assert_eq!(*unused.lock().unwrap(), [""; 0]);
     assert_eq!(*lines.lock().unwrap(), ["CONNECT modelarts.invalid:443 HTTP/1.1\r\n"]);
 }

@@ -1,7 +1,11 @@
 //! HTTP client for the crate `object_store`, with time limits and with [`ErrorFacts`] as the bodies
 //! of error responses.
 
-use std::{error::Error, io, iter, time::Duration};
+use std::{
+    error::Error,
+    io, iter,
+    time::{Duration, SystemTime},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,11 +13,12 @@ use futures::{StreamExt, TryStreamExt};
 use http::{HeaderValue, Method, StatusCode, header::AUTHORIZATION};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Frame;
+use modelarts_ext::{client::Attempt, credentials::ProviderContext};
 use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
-
+use reqwest::Url;
 use sync_wrapper::SyncStream;
 
 use crate::error::ErrorFacts;
@@ -32,7 +37,31 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 /// HTTP client with time limits. The inner client uses the certificates of the modelarts-ext
 /// client, and does not decode bodies, so that the contents of objects are returned as stored.
 #[derive(Clone, Debug)]
-pub(super) struct TimedClient(pub(super) reqwest::Client);
+pub(super) struct TimedClient {
+    http: reqwest::Client,
+    context: ProviderContext,
+}
+
+impl TimedClient {
+    /// Creates a client for a server, with the certificates and the observer of a client.
+    pub(super) fn new(
+        context: &ProviderContext,
+        server: &Url,
+    ) -> Result<Self, modelarts_ext::Error> {
+        Ok(Self { http: context.raw_client_for(server)?, context: context.clone() })
+    }
+
+    /// Passes the result of a request to the observer of the client.
+    fn observe(
+        &self,
+        method: &Method,
+        result: Result<u16, &(dyn Error + 'static)>,
+        started: SystemTime,
+    ) {
+        let elapsed = self.context.clock.now().duration_since(started).unwrap_or_default();
+        self.context.observe(&Attempt::new(&format!("OBS {method}"), result, elapsed));
+    }
+}
 
 impl HttpConnector for TimedClient {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
@@ -50,7 +79,14 @@ impl HttpService for TimedClient {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let sending = Duration::from_secs(u64::try_from(length).unwrap_or(u64::MAX) / MIN_SPEED);
         let timeout = response_timeout(&request).saturating_add(sending);
-        let response = limit(timeout, send(&self.0, request)).await?;
+        let (method, started) = (request.method().clone(), self.context.clock.now());
+        let response = limit(timeout, send(&self.http, request)).await;
+        let result = match &response {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(error) => Err(error as _),
+        };
+        self.observe(&method, result, started);
+        let response = response?;
         let (mut parts, body) = response.into_parts();
         let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;
         let body = if is_error {

@@ -39,7 +39,7 @@ impl Connection {
         let policy = client.retry_policy();
         Ok(Self {
             keys: Arc::new(KeyProvider::new(client)?),
-            http: TimedClient(context.raw_client_for(endpoint)?),
+            http: TimedClient::new(context, endpoint)?,
             retry: RetryConfig {
                 backoff: backoff(policy),
                 max_retries: policy.max_attempts.saturating_sub(1) as usize,

@@ -1,9 +1,16 @@
-//! Tests of the address of OBS: settings, variables, files, and invalid addresses.
+//! Tests of the address of OBS: settings, variables, files, and invalid addresses; and of the HTTP
+//! client.
+
+use std::sync::{Arc, Mutex};
 
 use modelarts_ext::{Client, Credentials, ErrorKind, config::Environment};
 use modelarts_obs::Obs;
+use tokio_rustls::rustls::crypto::ring;
 
-use crate::support::{builder, safe_message};
+use crate::{
+    fake_server::{FakeServer, reply},
+    support::{bucket_with, builder, object, safe_message},
+};
 
 /// Returns the address for these variables, with `home` as the home directory.
 fn address(home: &std::path::Path, variables: &[(&'static str, &str)]) -> Result<String, String> {
@@ -136,4 +143,26 @@ fn names_of_buckets_are_checked() {
     let bucket = obs.bucket("my-bucket").unwrap();
     assert_eq!(bucket.path("a/b").unwrap().to_string(), "obs://my-bucket/a/b");
     assert_eq!(format!("{obs:?}"), "Obs { address: \"https://obs.example.com\", .. }");
+}
+
+/// The address has no port, so only the HTTP client of the test can reach it.
+#[tokio::test]
+async fn the_http_client_and_the_observer_of_the_client_are_used() {
+    let _ = ring::default_provider().install_default();
+    let server = FakeServer::start(|request| match request.line().starts_with("HEAD") {
+        true => reply(503, ""),
+        false => object("contents"),
+    });
+    let server = server.await;
+    let address = server.url["http://".len()..].parse().unwrap();
+    let http = reqwest::Client::builder().no_proxy().resolve("my-bucket.obs.localhost", address);
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&lines);
+    let client = builder().http_client(http.build().unwrap()).on_attempt(move |attempt| {
+        seen.lock().unwrap().push(format!("{}: {:?}", attempt.operation, attempt.result));
+    });
+    let bucket = bucket_with(client, "http://obs.localhost");
+    assert_eq!(bucket.get("key").await.unwrap(), "contents");
+    bucket.head("key").await.unwrap_err();
+    assert_eq!(*lines.lock().unwrap(), ["OBS GET: Ok(200)", "OBS HEAD: Ok(503)"]);
 }

@@ -25,6 +25,7 @@ use crate::{
     transport::{
         HttpTransport,
         attempt::{AttemptError, connection_error, origin},
+        observer::Attempt,
         retry::{AttemptResult, may_retry},
     },
 };
@@ -116,7 +117,9 @@ impl LinkReader {
         loop {
             let transport = self.logs.job.client().transport();
             let chunk = in_time(transport, &download.host, download.response.chunk()).await?;
-            let chunk = chunk.map_err(|error| connection_error(error.into(), &download.host))?;
+            let chunk = chunk.map_err(|error| {
+                connection_error(error.into(), &download.host, transport.access.context.proxy())
+            })?;
             let Some(mut chunk) = chunk else {
                 return match download.skip {
                     0 => Ok(None),
@@ -163,9 +166,18 @@ impl LinkReader {
             failed.error = failed.error.with_mask(&mask);
             failed
         };
-        let response = in_time(transport, &host, transport.connector.send(request));
-        let response = response.await.map_err(masked)?;
-        let mut response = response.map_err(|error| masked(connection_error(error, &host)))?;
+        let (context, started) = (&transport.access.context, transport.clock.now());
+        let response = in_time(transport, &host, transport.connector.send(request)).await;
+        let response = response.and_then(|response| {
+            response.map_err(|error| connection_error(error, &host, context.proxy()))
+        });
+        let response = response.map_err(masked);
+        let result = match &response {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(failed) => Err(&failed.error as _),
+        };
+        context.observe(&Attempt::new("OBS GET", result, since(&*transport.clock, started)));
+        let mut response = response?;
         let start = match response.status() {
             StatusCode::OK => 0,
             StatusCode::PARTIAL_CONTENT => match content_range(response.headers()) {

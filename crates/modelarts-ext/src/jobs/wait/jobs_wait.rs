@@ -129,8 +129,10 @@ pub(in crate::jobs) struct JobsWait {
 impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
         Self {
-            limited_client: client
-                .with_transport(|transport| transport.rate_limit = Some(Arc::new(limit))),
+            limited_client: client.with_transport(|transport| {
+                let limit = limit.within(transport.rate_limit.take());
+                transport.rate_limit = Some(Arc::new(limit));
+            }),
             poller: Poller::new(client.clock(), options.interval, options.timeout),
             client,
             tolerance: ErrorTolerance::default(),

@@ -10,3 +10,4 @@ mod responses;
 mod retry;
 mod retry_budget;
 mod runtime;
+mod settings;
