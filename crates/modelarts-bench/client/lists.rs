@@ -77,7 +77,7 @@ pub async fn memory() -> Result<()> {
 }
 
 /// Returns the resident memory of this process, in MiB.
-fn resident() -> Result<f64> {
+pub fn resident() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")
         .context("the memory must be in /proc/self/status, which only Linux has")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -11,6 +11,7 @@ mod lists;
 mod pages;
 mod server;
 mod timing;
+mod waits;
 
 use std::env;
 
@@ -30,9 +31,12 @@ fn main() -> Result<()> {
         ["in-flight"] => runtime.block_on(lists::in_flight()),
         ["memory"] => runtime.block_on(lists::memory()),
         ["first-page"] => runtime.block_on(lists::first_page()),
+        ["waits"] => runtime.block_on(waits::compare()),
         ["follow-log"] => runtime.block_on(lists::follow_log()),
         ["instructions"] => instructions::compare(),
         ["counted"] => instructions::run(&runtime),
-        _ => bail!("{arguments:?} must be get, get PYTHON, in-flight, memory or instructions"),
+        _ => {
+            bail!("{arguments:?} must be get, get PYTHON, in-flight, memory, waits or instructions")
+        }
     }
 }

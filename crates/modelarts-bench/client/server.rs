@@ -36,13 +36,13 @@ pub fn start(total: u64, delay: Duration) -> Result<String> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn serve(listener: TcpListener, app: Router) -> Result<()> {
+pub async fn serve(listener: TcpListener, app: Router) -> Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
     Ok(axum::serve(listener, app).await?)
 }
 
-fn response(body: impl IntoResponse) -> impl IntoResponse {
+pub fn response(body: impl IntoResponse) -> impl IntoResponse {
     let headers = [("content-type", "application/json"), ("x-request-id", "bench")];
     (headers, body)
 }

@@ -118,7 +118,7 @@ impl SubmitAll {
     /// [`WaitAll::interval`](crate::jobs::wait::WaitAll::interval). Tests can set shorter pauses,
     /// and a higher [`rate_limit`](Self::rate_limit).
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.options.interval = PollInterval::new(shortest, longest);
+        self.options.interval = Some(PollInterval::new(shortest, longest));
         self
     }
 

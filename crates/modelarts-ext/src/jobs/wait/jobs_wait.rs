@@ -11,15 +11,12 @@ use crate::{
     jobs::{
         filter::MAX_VALUES,
         job::{Job, JobHandle},
-        polling::{
-            REQUESTS_IN_FLIGHT,
-            poller::{ErrorTolerance, PollInterval, Poller},
-        },
+        polling::poller::{ErrorTolerance, PollInterval, Poller},
         wait::{
             Waited,
             job_set::{Condition, JobSet},
             outcome::job_outcome,
-            round::{SearchState, read_jobs},
+            round::{Pace, SearchState, read_jobs},
         },
     },
     transport::deadline::{Deadline, RateLimit},
@@ -30,7 +27,8 @@ const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
 
 #[derive(Clone, Debug)]
 pub(in crate::jobs) struct PollOptions {
-    pub(in crate::jobs) interval: PollInterval,
+    /// Pauses between two rounds. By default, they depend on the rate limit.
+    pub(in crate::jobs) interval: Option<PollInterval>,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
     /// Maximum number of jobs that a round reads one by one, and of jobs whose events it reads.
@@ -40,17 +38,19 @@ pub(in crate::jobs) struct PollOptions {
 
 impl Default for PollOptions {
     fn default() -> Self {
-        Self {
-            interval: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
-            timeout: None,
-            calls_per_second: 1.0,
-            budget: 10,
-            until: None,
-        }
+        Self { interval: None, timeout: None, calls_per_second: 1.0, budget: 10, until: None }
     }
 }
 
 impl PollOptions {
+    /// Returns the pauses between two rounds: from 5 seconds, or from 1 second if the rate limit
+    /// permits 5 requests per second or more, up to 60 seconds.
+    fn interval(&self) -> PollInterval {
+        let shortest = Duration::from_secs_f64(5.0 / self.calls_per_second.clamp(1.0, 5.0));
+        let interval = self.interval.clone();
+        interval.unwrap_or_else(|| PollInterval::new(shortest, Duration::from_secs(60)))
+    }
+
     pub(in crate::jobs) fn rate_limit(&self, jobs: usize) -> Result<RateLimit, Error> {
         let burst = if jobs <= MAX_VALUES { SMALL_BURST } else { 1 };
         RateLimit::new(self.calls_per_second, burst)
@@ -66,6 +66,8 @@ enum DetailReads {
 
 struct EndReads {
     mode: DetailReads,
+    /// Maximum number of jobs whose details are read at the same time.
+    at_once: usize,
     left: usize,
     in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
 }
@@ -86,7 +88,7 @@ impl EndReads {
     fn has_room(&self) -> bool {
         let room = match self.mode {
             DetailReads::First => 1,
-            _ => REQUESTS_IN_FLIGHT,
+            _ => self.at_once,
         };
         self.in_flight.len() < room
     }
@@ -128,18 +130,25 @@ pub(in crate::jobs) struct JobsWait {
 
 impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
+        let pace = Pace::new(options.calls_per_second);
         Self {
             limited_client: client.with_transport(|transport| {
                 let limit = limit.within(transport.rate_limit.take());
                 transport.rate_limit = Some(Arc::new(limit));
             }),
-            poller: Poller::new(client.clock(), options.interval, options.timeout),
+            poller: Poller::new(client.clock(), options.interval(), options.timeout),
             client,
             tolerance: ErrorTolerance::default(),
             jobs: JobSet::new(options.until),
-            search: SearchState { budget: options.budget, last_read: None, searches_ids: true },
+            search: SearchState {
+                budget: options.budget,
+                pace,
+                last_read: None,
+                searches_ids: true,
+            },
             end_reads: EndReads {
                 mode: DetailReads::First,
+                at_once: pace.in_flight,
                 left: options.budget,
                 in_flight: FuturesOrdered::new(),
             },
@@ -236,7 +245,7 @@ mod tests {
 
     fn end_reads(mode: DetailReads, left: usize) -> EndReads {
         let in_flight = FuturesOrdered::new();
-        EndReads { mode, left, in_flight }
+        EndReads { mode, at_once: 16, left, in_flight }
     }
 
     #[test]

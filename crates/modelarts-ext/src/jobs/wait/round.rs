@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, future, stream};
 use modelarts_api::{codes, types::Phase};
 
 use crate::{
@@ -27,7 +27,26 @@ use crate::{
 };
 
 pub(super) const PAGE_SIZE: usize = 50;
-const ID_SEARCHES: usize = 5;
+
+/// Number of requests of a wait, which grows with its rate limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pace {
+    /// Maximum number of requests in flight.
+    pub(super) in_flight: usize,
+    /// Maximum number of searches by id in a round: those of 5 seconds.
+    pub(super) id_searches: usize,
+}
+
+impl Pace {
+    pub(super) fn new(calls_per_second: f64) -> Self {
+        // A float converts to the nearest integer of the range.
+        let calls = |seconds: f64| (calls_per_second * seconds) as usize;
+        Self {
+            in_flight: calls(1.0).clamp(REQUESTS_IN_FLIGHT, 4 * REQUESTS_IN_FLIGHT),
+            id_searches: calls(5.0).clamp(5, 1000),
+        }
+    }
+}
 
 /// Jobs of one workspace, because a search covers a single workspace.
 #[derive(Clone, Debug)]
@@ -69,6 +88,7 @@ pub(super) enum Answer {
 
 pub(super) struct SearchState {
     pub(super) budget: usize,
+    pub(super) pace: Pace,
     pub(super) last_read: Option<String>,
     pub(super) searches_ids: bool,
 }
@@ -167,9 +187,10 @@ impl Round {
         missing.rotate_left(next);
         let mut requests = Vec::new();
         if search.searches_ids {
-            missing.truncate((ID_SEARCHES * MAX_VALUES).max(search.budget));
+            let found_by_id = search.pace.id_searches * MAX_VALUES;
+            missing.truncate(found_by_id.max(search.budget));
             let ids = missing.iter().filter(|id| !self.searched.contains(*id));
-            let ids = ids.take(ID_SEARCHES * MAX_VALUES);
+            let ids = ids.take(found_by_id);
             for Group { workspace, jobs } in by_workspace(ids.filter_map(|id| jobs.get(id))) {
                 let chunks = jobs.chunks(MAX_VALUES).filter(|jobs| jobs.len() > 1);
                 requests.extend(chunks.map(|jobs| {
@@ -220,10 +241,11 @@ pub(super) async fn read_jobs(
             return Ok(());
         }
         let are_reads = matches!(requests[0], Request::Read(_));
-        let pages = (REQUESTS_IN_FLIGHT / requests.len()).max(1);
+        let in_flight = search.pace.in_flight;
+        let pages = (in_flight / requests.len()).max(1);
         let requests = requests.into_iter();
         let answers = requests.map(|request| request.send(client.clone(), pages));
-        let mut answers = stream::iter(answers).flatten_unordered(REQUESTS_IN_FLIGHT);
+        let mut answers = stream::iter(answers).flatten_unordered(in_flight);
         let mut last_error = None;
         while let Some(answer) = answers.next().await {
             match answer {
@@ -249,23 +271,22 @@ impl Request {
             Self::Ids(group) => search_ids(client, group).into_stream().boxed(),
             Self::Unfinished(group) => {
                 let list = search_phases(&client, &group, |phase| !is_final(phase));
-                let pages = list.in_flight(pages).pages();
-                pages.map_ok(|page| Answer::Jobs(page.items)).boxed()
+                numbered_pages(list, pages).map_ok(Answer::Jobs).boxed()
             }
             Self::Ended { group, worth } => {
                 // Requests no more pages than the jobs can fill, as the search may end early.
                 let pages = pages.min(group.jobs.len() / PAGE_SIZE).max(1);
-                let list = search_phases(&client, &group, is_final).in_flight(pages);
+                let list = search_phases(&client, &group, is_final);
                 let ids = group.jobs.iter().map(|job| job.id().to_owned());
-                let (pages, missing) = (list.pages(), ids.collect::<HashSet<String>>());
+                let (pages, missing) = (numbered_pages(list, pages), ids.collect());
                 stream::try_unfold(Some((pages, missing)), move |state| async move {
                     let Some((mut pages, mut missing)) = state else {
                         return Ok(None);
                     };
-                    let page = pages.try_next().await?;
-                    Ok(page.map(|page| {
-                        let more = take_found(&mut missing, &page.items, worth);
-                        (Answer::Jobs(page.items), more.then_some((pages, missing)))
+                    let jobs = pages.try_next().await?;
+                    Ok(jobs.map(|jobs| {
+                        let more = take_found(&mut missing, &jobs, worth);
+                        (Answer::Jobs(jobs), more.then_some((pages, missing)))
                     }))
                 })
                 .boxed()
@@ -273,6 +294,24 @@ impl Request {
             Self::Read(id) => read(client, id).into_stream().boxed(),
         }
     }
+}
+
+/// Reads the pages of a list by their numbers. Unlike a stream of the list, this does not notice
+/// jobs that move to another page meanwhile, so it never reads pages again. Such jobs are missing,
+/// and searched for by id.
+fn numbered_pages(list: ListJobs, in_flight: usize) -> PageStream<Vec<Job>> {
+    let pages = async move {
+        let first = list.clone().page(0).await?;
+        // The total of a search may be that of all jobs, so the first empty page is the end.
+        let rows = first.matching.or(first.total);
+        let in_flight = if rows.is_some() { in_flight } else { 1 };
+        let numbers = 1..rows.unwrap_or(u64::MAX).div_ceil(PAGE_SIZE as u64);
+        let others = stream::iter(numbers).map(move |number| list.clone().page(number));
+        let others = others.buffered(in_flight).map_ok(|page| page.items);
+        let others = others.try_take_while(|jobs| future::ready(Ok(!jobs.is_empty())));
+        Ok(stream::once(future::ready(Ok(first.items))).chain(others))
+    };
+    pages.try_flatten_stream().boxed()
 }
 
 /// Removes the found jobs. Returns `true` if the next page is worth a request.

@@ -14,7 +14,7 @@ use crate::{
             Waited,
             job_set::{Condition, JobSet},
             outcome::Outcome,
-            round::{Answer, Request, Round, SearchState, take_found},
+            round::{Answer, Pace, Request, Round, SearchState, take_found},
         },
     },
 };
@@ -145,7 +145,8 @@ impl Scene {
         for id in ids {
             jobs.add(job(&client, &id, "Running"));
         }
-        let search = SearchState { budget, last_read: None, searches_ids: true };
+        let search =
+            SearchState { budget, pace: Pace::new(1.0), last_read: None, searches_ids: true };
         Self { client, jobs, search }
     }
 
@@ -292,5 +293,18 @@ fn a_search_by_final_phases_ends_when_its_pages_have_few_of_the_jobs() {
         let mut missing = missing.iter().map(|id| (*id).to_owned()).collect();
         assert_eq!(take_found(&mut missing, &page, worth), more, "{missing:?} {worth}");
         assert_eq!(missing.len(), left);
+    }
+}
+
+#[test]
+fn the_number_of_requests_grows_with_the_rate_limit() {
+    for (rate, in_flight, id_searches) in [
+        (f64::MIN_POSITIVE, 16, 5),
+        (1.0, 16, 5),
+        (50.0, 50, 250),
+        (200.0, 64, 1000),
+        (f64::INFINITY, 64, 1000),
+    ] {
+        assert_eq!(Pace::new(rate), Pace { in_flight, id_searches }, "{rate}");
     }
 }

@@ -132,8 +132,9 @@ fn assert_spread(traffic: &Traffic, rate: f64) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn the_rate_limit_is_reached_with_any_latency() {
-    for (latency, rate, reached) in
-        [(20, 200.0, 200.0), (200, 200.0, 80.0), (200, 50.0, 50.0), (2000, 1.0, 1.0)]
+    // The latency in milliseconds, the rate limit, and the maximum number of requests in flight.
+    for (latency, rate, most) in
+        [(20, 200.0, 64), (200, 200.0, 64), (200, 50.0, 50), (2000, 1.0, 16)]
     {
         let (traffic, wait) = wait(Duration::from_millis(latency), rate);
         let start = Instant::now();
@@ -148,8 +149,9 @@ async fn the_rate_limit_is_reached_with_any_latency() {
         assert!((2 * JOBS..2 * JOBS + 50).contains(&requests), "{requests}");
         assert_eq!(ends.len(), JOBS);
         let measured = f64::from(u32::try_from(requests).unwrap()) / took;
-        assert!(measured >= 0.95 * reached, "{latency} ms, {rate}: {measured}");
-        assert!(traffic.most <= 16, "{latency} ms, {rate}: {}", traffic.most);
+        // The first searches and the details of the first job are read one after another.
+        assert!(measured >= 0.85 * rate, "{latency} ms, {rate}: {measured}");
+        assert!(traffic.most <= most, "{latency} ms, {rate}: {}", traffic.most);
     }
 }
 
