@@ -52,6 +52,7 @@ pub struct SubmitAll {
     client: Client,
     jobs: Vec<CreateJob>,
     at_most: usize,
+    adopts: bool,
     options: PollOptions,
 }
 
@@ -95,6 +96,7 @@ impl TrainingJobs {
             client: self.client().clone(),
             jobs: jobs.into_iter().collect(),
             at_most: 10,
+            adopts: false,
             options: PollOptions::default(),
         }
     }
@@ -104,6 +106,14 @@ impl SubmitAll {
     /// Sets the maximum number of unfinished jobs. By default 10, the maximum for a search by ids.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
+        self
+    }
+
+    /// Returns the results of existing jobs with the name and the contents of a job, instead of
+    /// errors, as [`CreateJob::submit_or_adopt`]. After an interruption, the same call continues:
+    /// it submits the missing jobs, and waits for all.
+    pub fn adopt_existing(mut self) -> Self {
+        self.adopts = true;
         self
     }
 
@@ -150,6 +160,7 @@ impl SubmitAll {
         let mut state = SubmitAllState {
             wait,
             at_most: self.at_most,
+            adopts: self.adopts,
             waiting: VecDeque::new(),
             submitted: HashMap::new(),
             errors: VecDeque::new(),
@@ -179,6 +190,7 @@ impl IntoFuture for SubmitAll {
 struct SubmitAllState {
     wait: JobsWait,
     at_most: usize,
+    adopts: bool,
     waiting: VecDeque<(usize, CreateJob)>,
     submitted: HashMap<String, usize>,
     errors: VecDeque<(usize, Error)>,
@@ -236,7 +248,7 @@ impl SubmitAllState {
                 && !self.wait.is_due()
                 && let Some((index, job)) = self.waiting.pop_front()
             {
-                match job.clone().submit().await {
+                match job.clone().create(self.adopts).await {
                     Ok(job) => {
                         self.submitted.insert(job.id().to_owned(), index);
                         self.wait.add(&job);

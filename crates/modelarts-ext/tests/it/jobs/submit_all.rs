@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use futures::StreamExt;
-use modelarts_emulator::faults::FaultRule;
-use modelarts_ext::{Error, ErrorKind, Timestamp, jobs::wait::Waited};
+use modelarts_emulator::{faults::FaultRule, traffic::RequestCount};
+use modelarts_ext::{Error, ErrorKind, Timestamp, api::codes, jobs::wait::Waited};
 use serde_json::json;
 
 use crate::support::{
@@ -234,4 +234,45 @@ async fn a_stream_that_is_dropped_submits_no_more_jobs() {
         let job = site.emulator.stored_job(&id).unwrap().unwrap();
         assert_eq!(job.phase, "Completed");
     }
+}
+
+#[tokio::test]
+async fn an_interrupted_sweep_continues_with_the_same_call() {
+    let site = site().await;
+    let sweep = || {
+        let jobs = (0..30).map(|n| site.job(&format!("sweep-{n}")));
+        let sweep = site.client.training_jobs().submit_all(jobs).at_most(5).adopt_existing();
+        sweep.interval(seconds(5), seconds(10))
+    };
+    // A dropped stream sends no further requests, like a program that was ended.
+    for results in [3, 8, 15] {
+        let ends: Vec<_> = sweep().stream().take(results).collect().await;
+        assert!(ends.iter().all(|(_, end)| end.as_ref().unwrap().is_completed()));
+    }
+    let ends = sweep().await;
+    let names = ends.iter().map(|end| end.as_ref().unwrap().job().name().to_owned());
+    assert!(names.eq((0..30).map(|n| format!("sweep-{n}"))));
+    let RequestCount { executed, .. } = site.emulator.requests()[CREATE];
+    assert_eq!(executed, 30);
+}
+
+#[tokio::test]
+async fn a_job_with_other_contents_is_not_adopted() {
+    let site = site().await;
+    let job = site.job("sweep-1");
+    let first = job.clone().submit().await.unwrap();
+    assert_eq!(job.clone().submit_or_adopt().await.unwrap().id(), first.id());
+    for (other, field) in [
+        (job.clone().env("MODE", "quick"), "algorithm.environments"),
+        (job.clone().parameter("seed", 1), "algorithm.parameters"),
+        (job.clone().description("another"), "metadata.description"),
+    ] {
+        let error = other.submit_or_adopt().await.unwrap_err();
+        assert_eq!(error.code(), Some(codes::DUPLICATE_TRAINING_JOB_NAME));
+        let reason = format!("the job {} has this name, and differs in {field}", first.id());
+        assert!(error.solution().unwrap().contains(&reason), "{error}");
+        assert!(!error.is_uncertain());
+    }
+    // Without the setting, the name is in use.
+    job.submit().await.unwrap_err();
 }

@@ -92,13 +92,45 @@ impl CreateJob {
     /// Returns all violations of [`check`](Self::check) in [`Error::violations`], or a rejection by
     /// the service, with similar names for an unknown engine. If the job may exist,
     /// [`Error::is_uncertain`] is `true`, and [`Error::solution`] has the result of the search.
-    pub async fn submit(mut self) -> Result<Job, Error> {
+    pub async fn submit(self) -> Result<Job, Error> {
+        self.create(false).await
+    }
+
+    /// Creates the job as [`submit`](Self::submit) does, or returns the existing job with its name
+    /// and contents, of any age and in any phase. A program that was interrupted can therefore run
+    /// again with the same jobs.
+    ///
+    /// The contents are equal if the details of the existing job contradict no field of the
+    /// request. Files in the code directory are not compared.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "nightly")?;
+    /// // `job` is a prepared `CreateJob`.
+    /// let first = job.clone().submit_or_adopt().await?;
+    /// let second = job.clone().submit_or_adopt().await?;
+    /// assert_eq!(first.id(), second.id());
+    ///
+    /// let error = job.description("another job").submit_or_adopt().await.unwrap_err();
+    /// assert!(error.to_string().contains("differs in metadata.description"));
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`submit`](Self::submit). If a job with other contents has the name,
+    /// [`Error::solution`] states its id and a field that differs.
+    pub async fn submit_or_adopt(self) -> Result<Job, Error> {
+        self.create(true).await
+    }
+
+    pub(in crate::jobs) async fn create(mut self, adopts: bool) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
         for warning in self.check().into_result("the job")? {
             tracing::warn!(%warning, "the job does not follow a recommendation");
         }
-        Checked { body: self.body(), client: self.client }.create(&deadline).await
+        Checked { body: self.body(), client: self.client, adopts }.create(&deadline).await
     }
 
     pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
@@ -114,6 +146,8 @@ impl CreateJob {
 struct Checked {
     client: Client,
     body: Value,
+    /// `true` if an existing job with the name and the contents of the request is the result.
+    adopts: bool,
 }
 
 impl Checked {
@@ -124,8 +158,27 @@ impl Checked {
                 let explained = deadline.run(explained).await;
                 Err(explained.unwrap_or(error))
             }
+            Err(error)
+                if self.adopts && error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME) =>
+            {
+                let adopted = deadline.run(self.adopt(error.clone())).await;
+                adopted.unwrap_or(Err(error))
+            }
             created => created.map_err(|error| explain_path(error, &self.body)),
         }
+    }
+
+    /// Returns the existing job with the name of the request, or `error` with the reason.
+    async fn adopt(&self, error: Error) -> Result<Job, Error> {
+        let reason = match search::find_by_name(&self.client, &self.body).await {
+            Ok(Some(job)) => match search::difference(job.details(), &self.body, true) {
+                None => return Ok(job),
+                Some(path) => format!("the job {} has this name, and differs in {path}", job.id()),
+            },
+            Ok(None) => "no job with this name is listed".to_owned(),
+            Err(failed) => format!("the job with this name could not be read: {failed}"),
+        };
+        Err(error.with_hint(&reason))
     }
 
     /// Creates the job. Repeats the request after a lost response only if a search finds no job.

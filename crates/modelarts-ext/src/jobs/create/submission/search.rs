@@ -20,6 +20,7 @@ use crate::{
         create::{conversion::request_from_details, json_edit::text_at, submission::policy::Found},
         filter::Filter,
         job::Job,
+        list::ListJobs,
     },
     validation::{json_path::Located, obs_path::ObsPath},
 };
@@ -37,11 +38,11 @@ const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
 /// Prefix of the names of the environment variables that the service sets.
 const OWN_VARIABLES: &str = "MA_";
 
-/// Returns `false` if the job contradicts the request body, so that it is another job.
-pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
-    let Ok(details) = serde_json::to_value(job) else {
-        return true;
-    };
+/// Returns the path of a field in which the job contradicts the request body, so that it is another
+/// job. `None` if the job may be that of the request. Details have all fields that start a job; the
+/// response to a search can lack them.
+pub(super) fn difference(job: &TrainingJob, body: &Value, is_details: bool) -> Option<String> {
+    let details = serde_json::to_value(job).ok()?;
     // Fields that only the service sets and empty values are removed from both bodies.
     let (sent, echo) = (request_from_details(body), request_from_details(&details));
     let (sent, echo) = (Located::root(&sent), Located::root(&echo));
@@ -49,17 +50,15 @@ pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     let described = job.metadata.as_ref().and_then(|row| row.description.as_deref());
     let description = sent.at(metadata::DESCRIPTION).text().unwrap_or_default();
     if described.is_some_and(|described| described != description) {
-        return false;
+        return Some(metadata::DESCRIPTION.to_owned());
     }
-    let (Some(whole), Some(echoed)) = (sent.value(), echo.value()) else {
-        return true;
-    };
-    if contradicts("", whole, echoed, &appended(&sent)) {
-        return false;
+    let appended = appended(&sent);
+    if let Some(path) = contradiction(String::new(), "", sent.value()?, echo.value()?, &appended) {
+        return Some(path);
     }
     let is_set = |job: &Located<'_>, path: &str| job.at(path).value().is_some();
     if !is_set(&echo, ALGORITHM) {
-        return true;
+        return None;
     }
     let is_stored = is_set(&echo, algorithm::ID) || is_set(&echo, algorithm::SUBSCRIPTION_ID);
     let none = Value::Array(Vec::new());
@@ -75,7 +74,35 @@ pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
         let has_only_own = echo.value().is_some_and(Value::is_object) && echo.keys().all(is_own);
         !is_stored && echo.value().is_some() && !has_only_own && !is_set(&sent, path)
     };
-    !START.into_iter().any(is_added) && !LISTS.into_iter().any(is_other)
+    let is_left_out =
+        |path: &str| is_details && !is_stored && is_set(&sent, path) && !is_set(&echo, path);
+    let added = START.into_iter().find(|path| is_added(path) || is_left_out(path));
+    added.or_else(|| LISTS.into_iter().find(|path| is_other(path))).map(str::to_owned)
+}
+
+/// Returns the path of the innermost field that [`contradicts`], below the path of `sent`.
+fn contradiction(
+    path: String,
+    name: &str,
+    sent: &Value,
+    echo: &Value,
+    appended: &[String],
+) -> Option<String> {
+    if !contradicts(name, sent, echo, appended) {
+        return None;
+    }
+    let fields = match (sent, echo) {
+        (Value::Object(sent), Value::Object(echo)) if name != "environments" => {
+            sent.iter().filter_map(|(name, sent)| Some((name, sent, echo.get(name)?))).collect()
+        }
+        _ => Vec::new(),
+    };
+    let inner = fields.into_iter().filter(|(name, ..)| !OF_ALGORITHM.contains(&&***name));
+    let inner = inner.filter_map(|(name, sent, echo)| {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        contradiction(path, name, sent, echo, appended)
+    });
+    Some({ inner }.next().unwrap_or(path))
 }
 
 fn is_absent(entries: &Value, list: &Value) -> bool {
@@ -162,14 +189,7 @@ pub(super) async fn find(
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
         }
-        let jobs = client.training_jobs();
-        let mut list = jobs.list().filter(Filter::name().like(name));
-        // A search covers a single workspace; names are unique within a workspace.
-        let workspace = text_at(body, metadata::WORKSPACE_ID);
-        if !workspace.is_empty() {
-            list = list.workspace(workspace);
-        }
-        let mut jobs = list.stream();
+        let mut jobs = named(client, body).stream();
         while let Some(job) = jobs.try_next().await? {
             // The clock skew of the service may become known only with the response.
             let started = client.transport().service_time(started);
@@ -184,7 +204,8 @@ pub(super) async fn find(
                 break;
             }
             if job.name() == name {
-                match may_be_made_from(job.details(), body) && !is_older(GATEWAY_CLOCK_SKEW) {
+                let is_same = difference(job.details(), body, false).is_none();
+                match is_same && !is_older(GATEWAY_CLOCK_SKEW) {
                     true if !is_older(MAX_CLOCK_SKEW) => return Ok(Found::Created(job)),
                     true => is_unclear = true,
                     false => other_exists = true,
@@ -197,6 +218,35 @@ pub(super) async fn find(
         (false, true) => Found::OtherJob,
         (false, false) => Found::Absent,
     })
+}
+
+/// Returns the search for jobs with the name of the request, and similar names.
+fn named(client: &Client, body: &Value) -> ListJobs {
+    let list = client.training_jobs().list();
+    let list = list.filter(Filter::name().like(text_at(body, metadata::NAME)));
+    // A search covers a single workspace; names are unique within a workspace.
+    match text_at(body, metadata::WORKSPACE_ID) {
+        "" => list,
+        workspace => list.workspace(workspace),
+    }
+}
+
+/// Returns the job of any age with the name of the request, and its details.
+pub(super) async fn find_by_name(client: &Client, body: &Value) -> Result<Option<Job>, Error> {
+    let name = text_at(body, metadata::NAME);
+    for pause in PAUSES {
+        if !pause.is_zero() {
+            client.clock().sleep(pause).await;
+        }
+        let mut jobs = named(client, body).stream();
+        while let Some(job) = jobs.try_next().await? {
+            if job.name() == name {
+                // A row of the list can lack fields of the request.
+                return client.training_jobs().get(job.id()).await.map(Some);
+            }
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -227,7 +277,30 @@ mod tests {
         echo.pointer_mut(parent).unwrap()[name] = value;
         echo["metadata"]["id"] = "j".into();
         echo["status"] = json!({"phase": "Creating"});
-        may_be_made_from(&serde_json::from_value(echo).unwrap(), &body())
+        difference(&serde_json::from_value(echo).unwrap(), &body(), false).is_none()
+    }
+
+    #[test]
+    fn a_difference_is_the_path_of_the_innermost_field() {
+        for (pointer, value, path) in [
+            ("/metadata/description", json!(""), "metadata.description"),
+            ("/spec/resource/node_count", json!(2), "spec.resource.node_count"),
+            ("/algorithm/environments", json!({"MODE": "QUICK"}), "algorithm.environments"),
+            ("/algorithm/outputs", json!([]), "algorithm.outputs"),
+            ("/algorithm/code_dir", json!("/bucket/code/"), "algorithm.code_dir"),
+        ] {
+            let mut echo = body();
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
+            echo.pointer_mut(parent).unwrap()[name] = value;
+            let echo = serde_json::from_value(echo).unwrap();
+            assert_eq!(difference(&echo, &body(), false).as_deref(), Some(path));
+        }
+        // Only details have all variables.
+        let mut echo = body();
+        echo["algorithm"].as_object_mut().unwrap().remove("environments");
+        let echo = serde_json::from_value(echo).unwrap();
+        let found = [false, true].map(|is_details| difference(&echo, &body(), is_details));
+        assert_eq!(found, [None, Some("algorithm.environments".to_owned())]);
     }
 
     #[test]
