@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use modelarts_api::types::{JobTask, RunningRecord};
+use modelarts_api::types::{JobResource, JobTask, RunningRecord};
 
 use crate::{jobs::job::Job, timestamp::Timestamp};
 
@@ -28,6 +28,41 @@ impl Job {
         self.started_at()?;
         let millis = u64::try_from(self.status()?.duration?).ok()?;
         Some(Duration::from_millis(millis))
+    }
+
+    /// Returns the number of accelerator cards on all nodes, or `None` if the details do not state
+    /// it. It is 0 for a flavor without cards. A container with a custom size can have a part of a
+    /// card.
+    #[must_use]
+    pub fn cards(&self) -> Option<f64> {
+        let resource = self.resource()?;
+        let container = resource.main_container_allocated_resources.as_ref();
+        let of_node = match container.and_then(|container| container.accelerator_num) {
+            Some(cards) => f64::from(cards),
+            None => {
+                let info = resource.flavor_detail.as_ref()?.flavor_info.as_ref()?;
+                let gpus = info.gpu.as_ref().and_then(|gpu| gpu.unit_num);
+                let npus = info.npu.as_ref().and_then(|npu| npu.unit_num);
+                number(gpus.or(npus).unwrap_or(0))?
+            }
+        };
+        Some(of_node * number(resource.node_count.unwrap_or(1))?)
+    }
+
+    /// Returns the product of [cards](Self::cards) and [running time](Self::time_run) in hours.
+    #[must_use]
+    pub fn card_hours(&self) -> Option<f64> {
+        Some(self.cards()? * self.time_run()?.as_secs_f64() / 3600.0)
+    }
+
+    /// Returns the billing code of the flavor, if the details state it, as for the public pool.
+    #[must_use]
+    pub fn billing_code(&self) -> Option<&str> {
+        self.resource()?.flavor_detail.as_ref()?.billing.as_ref()?.code.as_deref()
+    }
+
+    fn resource(&self) -> Option<&JobResource> {
+        self.details().spec.as_ref()?.resource.as_deref()
     }
 
     /// Returns the runs of the job, one for each start, with the reasons for their ends. Only newer
@@ -73,6 +108,10 @@ impl Job {
         let dir = dir.trim_end_matches('/');
         Some(format!("{dir}/modelarts-job-{}-{task}.log", self.id()))
     }
+}
+
+fn number(count: i64) -> Option<f64> {
+    i32::try_from(count).ok().map(f64::from)
 }
 
 fn task_log_dir(tasks: &JobTask) -> Option<&str> {

@@ -205,7 +205,10 @@ impl Job {
         self.metadata().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default()
     }
 
-    pub(super) fn workspace(&self) -> Option<&str> {
+    /// Returns the id of the workspace of the job, or `None` if the details lack it. `0` is the
+    /// default workspace.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use futures::{TryStreamExt, future};
+use futures::{StreamExt, TryStreamExt, future};
 use modelarts_api::{BoxFuture, types};
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     pagination::{
         list::List,
         options::require_not_blank,
+        page::PageStream,
         source::{Counts, ListInfo, RawPage, Search, Source},
     },
     timestamp::Timestamp,
@@ -83,6 +84,37 @@ impl ListJobs {
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
+    }
+
+    /// Returns a stream of the jobs that were created before `time`, oldest first. Unlike
+    /// [`Filter::create_time`], the range has no start, and the list ends at the first newer job.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "old")?.submit().await?;
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use futures::TryStreamExt;
+    /// use modelarts_ext::{Filter, Job};
+    ///
+    /// // Ended jobs whose names contain `sweep`, and which are older than 30 days.
+    /// let age = Duration::from_secs(30 * 24 * 3600);
+    /// let list = client.training_jobs().list().filter(Filter::name().like("sweep"));
+    /// let jobs: Vec<Job> = list.created_before(SystemTime::now() - age).try_collect().await?;
+    /// for job in jobs.iter().filter(|job| job.is_final()) {
+    ///     job.delete().await?;
+    /// }
+    /// # assert_eq!(jobs.len(), 0);
+    /// # let all = client.training_jobs().list().created_before(SystemTime::now() + age);
+    /// # assert_eq!(all.try_collect::<Vec<_>>().await?[0].id(), job.id());
+    /// # Ok(()) }) }
+    /// ```
+    pub fn created_before(self, time: impl Into<Timestamp>) -> PageStream<Job> {
+        let time = time.into();
+        let is_older = move |job: &Job| job.created_at().is_none_or(|created| created < time);
+        let jobs = self.sort_by(types::JobSortField::CreateTime).oldest_first().stream();
+        jobs.try_take_while(move |job| future::ready(Ok(is_older(job)))).boxed()
     }
 
     /// Returns the job of this search with exactly this name, such as a job of another workspace.

@@ -27,7 +27,16 @@ async fn a_job_has_accessors_for_common_values() {
             "",
             &json!({
                 "metadata": {"id": "job-1", "create_time": 1_641_892_642_625_i64},
-                "spec": {"log_export_path": {"obs_url": "obs://bucket/logs/"}},
+                "spec": {
+                    "log_export_path": {"obs_url": "obs://bucket/logs/"},
+                    "resource": {
+                        "node_count": 2,
+                        "flavor_detail": {
+                            "billing": {"code": "modelarts.vm.gpu.example", "unit_num": 1},
+                            "flavor_info": {"gpu": {"unit_num": 4}},
+                        },
+                    },
+                },
                 "status": {
                     "phase": "Failed", "start_time": 1_641_892_655_000_i64, "duration": 268_000,
                     "running_records": [
@@ -58,6 +67,9 @@ async fn a_job_has_accessors_for_common_values() {
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().get("job-1").await.unwrap();
     assert_eq!(job.time_queued(), Some(Duration::from_millis(12_375)));
+    assert_eq!(job.cards(), Some(8.0));
+    assert_eq!(job.card_hours(), Some(8.0 * 268.0 / 3600.0));
+    assert_eq!(job.billing_code(), Some("modelarts.vm.gpu.example"));
     assert_eq!(job.time_run(), Some(seconds(268)));
     assert_eq!(job.restarts(), Some(1));
     assert_eq!(job.runs()[0].end_reason.as_deref(), Some("exit with 127"));
@@ -75,6 +87,7 @@ async fn a_job_has_accessors_for_common_values() {
     let new = client.training_jobs().get("job-2").await.unwrap();
     assert_eq!((new.started_at(), new.time_queued(), new.time_run()), (None, None, None));
     assert_eq!((new.restarts(), new.exit_codes().count()), (None, 0));
+    assert_eq!((new.cards(), new.card_hours(), new.billing_code()), (None, None, None));
     assert_eq!(
         new.log_object("worker-0").as_deref(),
         Some("obs://bucket/w/modelarts-job-job-2-worker-0.log")
