@@ -10,14 +10,11 @@ use crate::{
     credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
     http::{
         connection::{HttpSettings, ProxyUrl},
+        observer::{Attempt, Observer},
         signing::SigningScheme,
         url,
     },
-    transport::{
-        connector::HttpConnector,
-        observer::{Attempt, Observer},
-        retry::RetryPolicy,
-    },
+    transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
 /// Builder of a [`Client`](crate::client::Client), with the settings of the client.

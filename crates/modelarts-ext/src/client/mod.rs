@@ -32,7 +32,8 @@
 //! ([list of sources](ClientBuilder::from_env)). [`Client::connect_from_env`] also looks up the id
 //! of the project. With [`Client::builder`], the program sets these values.
 //!
-//! `HTTPS_PROXY` and `NO_PROXY` set the proxy. Requests to loopback addresses use no proxy.
+//! `HTTPS_PROXY` and `NO_PROXY` set the proxy, or [`ClientBuilder::proxy`]. Requests to loopback
+//! addresses use no proxy. [`ClientBuilder::http_client`] replaces the HTTP client.
 //!
 //! # Time limits
 //!
@@ -45,6 +46,7 @@
 //!
 //! The crate `tracing` receives a span `modelarts` at level info for each call, with operation,
 //! status, request id, attempts and elapsed milliseconds, and an event at level debug per retry.
+//! [`ClientBuilder::on_attempt`] sets a function that receives each attempt, for metrics.
 //!
 //! # TLS beside reqwest
 //!
@@ -64,8 +66,7 @@ pub use builder::ClientBuilder;
 pub use response::Response;
 
 pub use crate::{
-    credentials::identity::CurrentUser,
-    transport::{call::CallInfo, observer::Attempt},
+    credentials::identity::CurrentUser, http::observer::Attempt, transport::call::CallInfo,
 };
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};

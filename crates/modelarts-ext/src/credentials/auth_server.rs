@@ -18,11 +18,12 @@ use crate::{
     http::{
         body,
         connection::{ProxyUrl, explain_failure},
-        headers, runtime,
+        headers,
+        observer::Attempt,
+        runtime,
         url::{is_base, require_encryption, with_scheme},
     },
     timestamp::Timestamp,
-    transport::observer::Attempt,
 };
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);

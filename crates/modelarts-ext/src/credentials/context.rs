@@ -7,9 +7,9 @@ use crate::{
     error::Error,
     http::{
         connection::{HttpSettings, ProxyUrl},
+        observer::{Attempt, Observer},
         url::is_loopback,
     },
-    transport::observer::{Attempt, Observer},
 };
 
 /// HTTP clients and clock that a credential provider uses.

@@ -2,14 +2,12 @@
 //!
 //! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, and
 //! `attempt` reads the response. `retry` decides on retries, within a budget. `call` contains the
-//! metadata of a call, `deadline` the time limits of several calls and rate limits, and `observer`
-//! the function that receives the attempts.
+//! metadata of a call, and `deadline` the time limits of several calls and rate limits.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;
-pub(crate) mod observer;
 pub mod retry;
 mod retry_loop;
 
@@ -34,12 +32,11 @@ use crate::{
     clock::{Clock, since},
     credentials::{ProvideCredentials, ProviderContext, rejection},
     error::{CallSummary, Error},
-    http::{runtime, signing::SigningScheme},
+    http::{observer::Observer, runtime, signing::SigningScheme},
     transport::{
         call::CallInfo,
         connector::HttpConnector,
         deadline::{Deadline, RateLimit},
-        observer::Observer,
         retry::{RetryBudget, RetryPolicy},
     },
 };

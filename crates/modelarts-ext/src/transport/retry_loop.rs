@@ -21,12 +21,11 @@ use crate::{
         rejection::{self, Rejection},
     },
     error::{Error, ErrorKind},
-    http::headers,
+    http::{headers, observer::Attempt},
     transport::{
         HttpTransport, add_seconds,
         attempt::{AttemptError, read_response},
         call::CallInfo,
-        observer::Attempt,
         retry::{AttemptResult, may_retry},
     },
 };

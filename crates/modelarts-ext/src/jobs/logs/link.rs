@@ -20,12 +20,11 @@ use reqwest::{
 use crate::{
     clock::since,
     error::{Error, ErrorKind, mask::Mask},
-    http::{body, headers, url::is_loopback},
+    http::{body, headers, observer::Attempt, url::is_loopback},
     jobs::logs::Logs,
     transport::{
         HttpTransport,
         attempt::{AttemptError, connection_error, origin},
-        observer::Attempt,
         retry::{AttemptResult, may_retry},
     },
 };

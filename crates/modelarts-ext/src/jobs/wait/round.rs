@@ -302,13 +302,18 @@ impl Request {
 fn numbered_pages(list: ListJobs, in_flight: usize) -> PageStream<Vec<Job>> {
     let pages = async move {
         let first = list.clone().page(0).await?;
-        // The total of a search may be that of all jobs, so the first empty page is the end.
+        // The total of a search may be that of all jobs, and a service may ignore offsets, so the
+        // first page without a new job is the end.
         let rows = first.matching.or(first.total);
         let in_flight = if rows.is_some() { in_flight } else { 1 };
         let numbers = 1..rows.unwrap_or(u64::MAX).div_ceil(PAGE_SIZE as u64);
         let others = stream::iter(numbers).map(move |number| list.clone().page(number));
         let others = others.buffered(in_flight).map_ok(|page| page.items);
-        let others = others.try_take_while(|jobs| future::ready(Ok(!jobs.is_empty())));
+        let mut seen: HashSet<String> = ids(&first.items).collect();
+        let others = others.try_take_while(move |jobs| {
+            let new = ids(jobs).filter(|id| seen.insert(id.clone()));
+            future::ready(Ok(new.count() > 0))
+        });
         Ok(stream::once(future::ready(Ok(first.items))).chain(others))
     };
     pages.try_flatten_stream().boxed()

@@ -155,6 +155,41 @@ async fn the_rate_limit_is_reached_with_any_latency() {
     }
 }
 
+/// Service that returns the same page of running jobs for each search, without a total.
+#[derive(Debug)]
+struct RepeatingService(Arc<Mutex<usize>>);
+
+impl HttpConnector for RepeatingService {
+    fn send(
+        &self,
+        _: reqwest::Request,
+    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+        *self.0.lock().unwrap() += 1;
+        let rows = (0..50)
+            .map(|n| json!({"metadata": {"id": format!("j{n}")}, "status": {"phase": "Running"}}));
+        let page = json!({"items": rows.collect::<Vec<_>>()});
+        Box::pin(async move { Ok(http::Response::new(page.to_string()).into()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_ignores_offsets_is_not_read_without_an_end() {
+    let requests = Arc::default();
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .clock(PausedClock(Instant::now()))
+        .connector(RepeatingService(Arc::clone(&requests)));
+    let jobs = client.build().unwrap().training_jobs();
+    let wait = jobs.wait_all((0..50).map(|n| format!("j{n}"))).rate_limit(f64::INFINITY);
+    let ends = wait.timeout(Duration::from_secs(10)).await.unwrap();
+    assert_eq!(ends.len(), 50);
+    // A round has two searches: the first page, and the second, which has no new job.
+    let requests = *requests.lock().unwrap();
+    assert!((2..=20).contains(&requests), "{requests}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_is_not_polled_for_a_time_keeps_to_its_rate() {
     let (traffic, wait) = wait(Duration::from_millis(200), 10.0);
