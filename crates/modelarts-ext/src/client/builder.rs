@@ -218,8 +218,10 @@ impl ClientBuilder {
     /// Sets the HTTP client for all requests: to the service, for credentials, and to OBS. The
     /// settings for certificates, proxy, connect timeout and the header `User-Agent` do not apply.
     ///
-    /// The client must not follow redirects, because that would forward the credentials, and must
-    /// not decompress bodies, because OBS returns files as they are stored.
+    /// The client must not follow redirects, because that would forward the credentials, must not
+    /// retry, because that would send a creation twice, and must not decompress bodies, because OBS
+    /// returns files as they are stored. Its connections are those of the runtime that opened them,
+    /// so use another client for the module `blocking`.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -248,15 +250,20 @@ impl ClientBuilder {
 
     /// Limits the requests to the service, including retries, in requests per second, above 0. All
     /// calls of the client and its clones share the limit, in the order of their arrival. By
-    /// default, there is no limit. A [wait](crate::jobs::wait::WaitAll::rate_limit) with a limit of
-    /// its own keeps both limits. Requests for credentials and to OBS are not limited.
+    /// default, there is no limit. A [wait](crate::jobs::wait::WaitAll::rate_limit) keeps this limit
+    /// beside its own, which then holds on average. Requests for credentials and to OBS are not
+    /// limited.
+    ///
+    /// [`timeout`](Self::timeout) excludes the time for which a call waits for the limit, and
+    /// [`overall_timeout`](Self::overall_timeout) includes it.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.calls.calls_per_second = Some(requests_per_second);
         self
     }
 
     /// Sets a function that receives each attempt of a request when the attempt has ended: to the
-    /// service, for credentials, and to OBS. The function must not block.
+    /// service, for credentials, and to OBS. The function must not block. An attempt that is
+    /// dropped, such as by a time limit of the program, does not end, and is not received.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -31,7 +31,9 @@ pub(crate) struct ProxyUrl(pub(crate) String);
 
 impl fmt::Debug for ProxyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(without_secrets(&self.0))
+        // A password can contain any character, so it is removed first.
+        let address = self.0.rsplit_once('@').map_or(&*self.0, |(_, host)| host);
+        f.write_str(without_secrets(address))
     }
 }
 
@@ -80,11 +82,14 @@ impl HttpSettings {
         if direct {
             http = http.no_proxy();
         } else if let Some(proxy) = &self.proxy {
-            let given = reqwest::Proxy::all(&proxy.0).map_err(|error| {
+            let url = Url::parse(&proxy.0).ok();
+            let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            let given = url.and_then(|url| reqwest::Proxy::all(url).ok());
+            let given = given.ok_or_else(|| {
                 Error::config(format!(
-                    "the proxy {proxy:?} must be a URL such as http://proxy.example.com:3128"
+                    "the proxy {proxy:?} must be a URL such as http://proxy.example.com:3128, with \
+                     http or https"
                 ))
-                .with_source(error.without_url())
             })?;
             http = http.proxy(given.no_proxy(NoProxy::from_env()));
         }

@@ -5,8 +5,8 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 /// Attempt of a request, which an [observer](crate::ClientBuilder::on_attempt) receives when the
 /// attempt has ended.
 ///
-/// Requests of the service are attempts of a call, with their number and the pause before the next
-/// one. Requests for credentials and to OBS are single attempts, because other parts repeat them.
+/// Requests to the service are attempts of a call, with their number and the pause before the next
+/// one. A request for credentials or to OBS is a single attempt, and its repetition another one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Attempt<'a> {

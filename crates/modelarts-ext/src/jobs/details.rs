@@ -38,12 +38,14 @@ impl Job {
         let resource = self.resource()?;
         let container = resource.main_container_allocated_resources.as_ref();
         let of_node = match container.and_then(|container| container.accelerator_num) {
-            Some(cards) => f64::from(cards),
+            Some(cards) => cards,
             None => {
                 let info = resource.flavor_detail.as_ref()?.flavor_info.as_ref()?;
-                let gpus = info.gpu.as_ref().and_then(|gpu| gpu.unit_num);
-                let npus = info.npu.as_ref().and_then(|npu| npu.unit_num);
-                number(gpus.or(npus).unwrap_or(0))?
+                let gpus = info.gpu.as_ref().map(|gpu| gpu.unit_num);
+                let npus = info.npu.as_ref().map(|npu| npu.unit_num);
+                // A flavor has GPUs, NPUs, or neither.
+                let cards = [gpus, npus].into_iter().flatten();
+                number(cards.sum::<Option<i64>>()?)?
             }
         };
         Some(of_node * number(resource.node_count.unwrap_or(1))?)

@@ -87,7 +87,7 @@ impl ListJobs {
     }
 
     /// Returns a stream of the jobs that were created before `time`, oldest first. Unlike
-    /// [`Filter::create_time`], the range has no start, and the list ends at the first newer job.
+    /// [`Filter::create_time`], the range has no start, and the list ends at the first newer job. Jobs without a creation time are left out.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -110,11 +110,13 @@ impl ListJobs {
     /// # assert_eq!(all.try_collect::<Vec<_>>().await?[0].id(), job.id());
     /// # Ok(()) }) }
     /// ```
+    #[must_use]
     pub fn created_before(self, time: impl Into<Timestamp>) -> PageStream<Job> {
         let time = time.into();
         let is_older = move |job: &Job| job.created_at().is_none_or(|created| created < time);
         let jobs = self.sort_by(types::JobSortField::CreateTime).oldest_first().stream();
-        jobs.try_take_while(move |job| future::ready(Ok(is_older(job)))).boxed()
+        let jobs = jobs.try_take_while(move |job| future::ready(Ok(is_older(job))));
+        jobs.try_filter(|job| future::ready(job.created_at().is_some())).boxed()
     }
 
     /// Returns the job of this search with exactly this name, such as a job of another workspace.

@@ -111,7 +111,8 @@ impl SubmitAll {
 
     /// Returns the results of existing jobs with the name and the contents of a job, instead of
     /// errors, as [`CreateJob::submit_or_adopt`]. After an interruption, the same call continues:
-    /// it submits the missing jobs, and waits for all.
+    /// it submits the missing jobs, and waits for all. The contents include the addresses of
+    /// outputs; modelarts-obs gives the outputs of a job new addresses each time it is staged.
     pub fn adopt_existing(mut self) -> Self {
         self.adopts = true;
         self
@@ -251,7 +252,11 @@ impl SubmitAllState {
                 match job.clone().create(self.adopts).await {
                     Ok(job) => {
                         self.submitted.insert(job.id().to_owned(), index);
-                        self.wait.add(&job);
+                        match job.is_final() {
+                            // An adopted job.
+                            true => self.wait.add_ended(&job),
+                            false => self.wait.add(&job),
+                        }
                     }
                     Err(error) if error.is_throttled() && !error.is_uncertain() => {
                         self.waiting.push_front((index, job));

@@ -1,8 +1,9 @@
 //! Deadline of a wait or of a method with several calls, and rate limit of calls.
 
 use std::{
+    collections::BTreeSet,
     pin::pin,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -76,8 +77,8 @@ const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
 /// Maximum delay of a call after its turn. A call that is polled later needs another turn.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
 
-/// Rate limit of requests, including retries (generic cell rate algorithm). Calls that wait get
-/// their turns in the order of their arrival.
+/// Rate limit of requests, including retries (generic cell rate algorithm). Calls get their turns in
+/// the order of their arrival; a turn of a dropped call is used by the next call that arrives.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     spacing: Duration,
@@ -89,11 +90,30 @@ pub(crate) struct RateLimit {
     outer: Option<Arc<Self>>,
 }
 
-/// Time of the next turn, and of the last call that reserved one.
+/// Turns of the calls.
 #[derive(Debug)]
 struct Turns {
+    /// Turn after the last reserved one.
     next: SystemTime,
+    /// Time of the last reservation.
     reserved_at: SystemTime,
+    /// Later turns of calls that were dropped while they waited.
+    free: BTreeSet<SystemTime>,
+}
+
+/// Reserved turn, which another call gets if it is dropped before it was used.
+struct Turn<'a> {
+    limit: &'a RateLimit,
+    at: SystemTime,
+    is_used: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if !self.is_used {
+            self.limit.turns().free.insert(self.at);
+        }
+    }
 }
 
 impl RateLimit {
@@ -111,6 +131,7 @@ impl RateLimit {
             turns: Mutex::new(Turns {
                 next: SystemTime::UNIX_EPOCH,
                 reserved_at: SystemTime::UNIX_EPOCH,
+                free: BTreeSet::new(),
             }),
             hold: Mutex::new((SystemTime::UNIX_EPOCH, Duration::ZERO)),
             outer: None,
@@ -148,30 +169,58 @@ impl RateLimit {
 
     async fn await_turn(&self, clock: &dyn Clock) {
         loop {
-            let reserved_at = clock.now();
-            let hold = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
-            let rest = rest(hold, reserved_at);
+            let rest = self.rest_of_hold(clock.now());
             if !rest.is_zero() {
                 clock.sleep(rest).await;
                 continue;
             }
-            let pause = self.reserve(reserved_at);
-            if pause.is_zero() {
+            let reserved_at = clock.now();
+            let at = self.reserve(reserved_at);
+            let pause = self.pause(at, reserved_at);
+            let mut turn = Turn { limit: self, at, is_used: pause.is_zero() };
+            if turn.is_used {
                 return;
             }
             clock.sleep(pause).await;
+            turn.is_used = true;
             let lateness = since(clock, reserved_at).saturating_sub(pause);
-            if lateness <= self.spacing.max(MAX_LATENESS) {
+            // A pause of the service may have begun since the reservation.
+            let is_held = !self.rest_of_hold(clock.now()).is_zero();
+            if lateness <= self.spacing.max(MAX_LATENESS) && !is_held {
                 return;
             }
         }
     }
 
-    fn reserve(&self, now: SystemTime) -> Duration {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        // If the clock was set back, the calls that wait keep their distance to the clock.
-        let ahead = turns.next.duration_since(now.max(turns.reserved_at)).unwrap_or_default();
-        *turns = Turns { next: now + ahead + self.spacing, reserved_at: now };
+    fn rest_of_hold(&self, now: SystemTime) -> Duration {
+        rest(*self.hold.lock().unwrap_or_else(PoisonError::into_inner), now)
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves the next free turn.
+    fn reserve(&self, now: SystemTime) -> SystemTime {
+        let mut turns = self.turns();
+        if now < turns.reserved_at {
+            // The clock was set back. The calls that wait keep their distance to the clock.
+            let ahead = turns.next.duration_since(turns.reserved_at).unwrap_or_default();
+            (turns.next, turns.free) = (now + ahead, BTreeSet::new());
+        }
+        turns.reserved_at = now;
+        turns.free = turns.free.split_off(&now);
+        if let Some(at) = turns.free.pop_first() {
+            return at;
+        }
+        let at = turns.next.max(now);
+        turns.next = at + self.spacing;
+        at
+    }
+
+    /// Returns the pause before a turn. A burst may use its turns at once.
+    fn pause(&self, at: SystemTime, now: SystemTime) -> Duration {
+        let ahead = at.duration_since(now).unwrap_or_default();
         ahead.saturating_sub(self.spacing * (self.burst - 1))
     }
 }
@@ -190,8 +239,8 @@ mod tests {
     fn pauses(limit: &RateLimit, times: &[u64]) -> Vec<u128> {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let pauses = times.iter().map(|at| {
-            let pause = limit.reserve(start + Duration::from_millis(*at));
-            pause.as_millis()
+            let now = start + Duration::from_millis(*at);
+            limit.pause(limit.reserve(now), now).as_millis()
         });
         pauses.collect()
     }
@@ -219,6 +268,18 @@ mod tests {
         assert_eq!(pauses(&limit, &[9_000_000, 9_000_000, 0, 0]), [0, 1000, 2000, 3000]);
         // The clock is set back and then right again.
         assert_eq!(pauses(&limit, &[9_000_000]), [0]);
+    }
+
+    #[test]
+    fn the_turn_of_a_dropped_call_is_used_again() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        assert_eq!(pauses(&limit, &[0, 0, 0, 0]), [0, 1000, 2000, 3000]);
+        // The third call is dropped, and its turn has not passed.
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_002);
+        drop(Turn { limit: &limit, at, is_used: false });
+        assert_eq!(pauses(&limit, &[500, 500]), [1500, 3500]);
+        drop(Turn { limit: &limit, at, is_used: false });
+        assert_eq!(pauses(&limit, &[2500, 2500]), [2500, 3500]);
     }
 
     #[test]

@@ -158,10 +158,14 @@ impl HttpTransport {
         }
     }
 
-    async fn await_permit(&self) {
-        if let Some(limit) = &self.rate_limit {
-            limit.await_permit(&*self.clock).await;
+    /// Waits for the rate limit. Returns the waiting time, which time limits of calls exclude.
+    async fn await_permit(&self) -> Duration {
+        let started = self.clock.now();
+        match &self.rate_limit {
+            Some(limit) => limit.await_permit(&*self.clock).await,
+            None => return Duration::ZERO,
         }
+        since(&*self.clock, started)
     }
 
     pub(crate) fn require_runtime(&self) -> Result<(), Error> {

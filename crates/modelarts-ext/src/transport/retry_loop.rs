@@ -38,7 +38,7 @@ impl HttpTransport {
         request: &Request,
         operation: &'static Operation,
         call: &mut CallInfo,
-        started: SystemTime,
+        mut started: SystemTime,
     ) -> Result<RawResponse, Error> {
         let mut retries = 0;
         let mut fixes = Fixes::default();
@@ -46,7 +46,7 @@ impl HttpTransport {
         let mut left = self.timeout;
         loop {
             let mut signed_skew = None;
-            let attempt_started = self.clock.now();
+            let mut sent_at = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
                 let attempt = pin!(async {
@@ -69,6 +69,7 @@ impl HttpTransport {
                     call.summary.attempts += 1;
                     call.summary.uncertain = true;
                     signed_skew = Some(skew);
+                    sent_at = Some(self.clock.now());
                     self.report(call);
                     read_response(response, &secrets, &self.endpoint, self.access.context.proxy())
                         .await
@@ -127,7 +128,7 @@ impl HttpTransport {
             }
             self.report(call);
             let observe = |call: &CallInfo, next| {
-                if self.observer.is_set() && signed_skew.is_some() {
+                if let Some(sent_at) = sent_at.filter(|_| self.observer.is_set()) {
                     self.observer.observe(&Attempt {
                         operation: operation.id,
                         number: call.attempts(),
@@ -135,7 +136,7 @@ impl HttpTransport {
                             Ok(answer) => Ok(answer.status.as_u16()),
                             Err(failed) => Err(&failed.error),
                         },
-                        elapsed: since(&*self.clock, attempt_started),
+                        elapsed: since(&*self.clock, sent_at),
                         next,
                     });
                 }
@@ -151,7 +152,7 @@ impl HttpTransport {
                 && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
                 observe(call, Some(Duration::ZERO));
-                self.await_permit().await;
+                started += self.await_permit().await;
                 left = self.left(started);
                 continue;
             }
@@ -166,7 +167,7 @@ impl HttpTransport {
             };
             tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
             self.clock.sleep(delay).await;
-            self.await_permit().await;
+            started += self.await_permit().await;
             retries += 1;
             left = self.left(started);
         }

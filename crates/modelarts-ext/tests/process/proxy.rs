@@ -103,11 +103,15 @@ async fn a_proxy_of_the_program_takes_precedence_over_the_variables() {
             .clock(TestClock::new())
             .timeout(Duration::from_secs(3600))
             .retry(RetryPolicy::none());
-        let error = client.clone().proxy("http://[").build().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the proxy http://[ must be a URL such as http://proxy.example.com:3128"
-        );
+        for (wrong, shown) in [
+            ("http://[", "http://["),
+            ("socks://user:pa#s@127.0.0.1:1080", "127.0.0.1:1080"),
+            ("127.0.0.1:3128", "127.0.0.1:3128"),
+        ] {
+            let error = client.clone().proxy(wrong).build().unwrap_err().to_string();
+            let start = format!("the proxy {shown} must be a URL such as http://");
+            assert!(error.starts_with(&start), "{error}");
+        }
         let client = client.proxy(url.replace("://", "://user:secret@")).build().unwrap();
         let error = refused(client.training_jobs().list().collect(1).await).to_string();
         let end = "; check the proxy in proxy(), or add modelarts.invalid to NO_PROXY";

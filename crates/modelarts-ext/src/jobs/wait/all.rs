@@ -108,8 +108,8 @@ impl WaitAll {
     }
 
     /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`. The
-    /// defaults are 5 seconds, or less with a [rate limit](Self::rate_limit) above 1 down to 1
-    /// second, and 60 seconds. The maximum is one day.
+    /// defaults are 5 seconds (1 second with a [rate limit](Self::rate_limit) of 5 or more) and 60
+    /// seconds. The maximum is one day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = Some(PollInterval::new(shortest, longest));
         self

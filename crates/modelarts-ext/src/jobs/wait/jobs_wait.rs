@@ -45,8 +45,8 @@ impl Default for PollOptions {
 impl PollOptions {
     /// Returns the pauses between two rounds: from 5 seconds, or from 1 second if the rate limit
     /// permits 5 requests per second or more, up to 60 seconds.
-    fn interval(&self) -> PollInterval {
-        let shortest = Duration::from_secs_f64(5.0 / self.calls_per_second.clamp(1.0, 5.0));
+    fn interval(&self, calls_per_second: f64) -> PollInterval {
+        let shortest = Duration::from_secs_f64(5.0 / calls_per_second.clamp(1.0, 5.0));
         let interval = self.interval.clone();
         interval.unwrap_or_else(|| PollInterval::new(shortest, Duration::from_secs(60)))
     }
@@ -130,13 +130,14 @@ pub(in crate::jobs) struct JobsWait {
 
 impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
-        let pace = Pace::new(options.calls_per_second);
+        let limit = limit.within(client.transport().rate_limit.clone());
+        let calls_per_second = limit.spacing().as_secs_f64().recip();
+        let pace = Pace::new(calls_per_second);
+        let interval = options.interval(calls_per_second);
         Self {
-            limited_client: client.with_transport(|transport| {
-                let limit = limit.within(transport.rate_limit.take());
-                transport.rate_limit = Some(Arc::new(limit));
-            }),
-            poller: Poller::new(client.clock(), options.interval(), options.timeout),
+            limited_client: client
+                .with_transport(|transport| transport.rate_limit = Some(Arc::new(limit))),
+            poller: Poller::new(client.clock(), interval, options.timeout),
             client,
             tolerance: ErrorTolerance::default(),
             jobs: JobSet::new(options.until),
@@ -158,6 +159,13 @@ impl JobsWait {
     pub(in crate::jobs) fn add(&mut self, handle: &JobHandle) {
         let job = handle.job().unwrap_or_else(|| handle.without_details());
         self.jobs.add(job.with_client(self.limited_client.clone()));
+    }
+
+    /// Adds a job that has ended, so that the next result can be its end.
+    pub(in crate::jobs) fn add_ended(&mut self, job: &Job) {
+        self.add(job);
+        self.jobs.record_read(job.clone().with_client(self.limited_client.clone()));
+        self.jobs.end_round();
     }
 
     pub(in crate::jobs) fn start_with_pause(&mut self) {

@@ -22,7 +22,7 @@ use crate::{
 const MAX_LINE: usize = 500;
 const OUT_OF_MEMORY: i64 = 137;
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
-const MOST_REQUESTS: u32 = 2 * REQUESTS_IN_FLIGHT as u32;
+const MOST_REQUESTS: u32 = 8 * REQUESTS_IN_FLIGHT as u32;
 
 /// Result of a wait: the outcome, and the job as it was last read.
 ///

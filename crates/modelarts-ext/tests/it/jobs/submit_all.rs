@@ -266,6 +266,7 @@ async fn a_job_with_other_contents_is_not_adopted() {
         (job.clone().env("MODE", "quick"), "algorithm.environments"),
         (job.clone().parameter("seed", 1), "algorithm.parameters"),
         (job.clone().description("another"), "metadata.description"),
+        (job.clone().auto_stop(seconds(3600)), "spec.auto_stop"),
     ] {
         let error = other.submit_or_adopt().await.unwrap_err();
         assert_eq!(error.code(), Some(codes::DUPLICATE_TRAINING_JOB_NAME));

@@ -101,7 +101,9 @@ impl CreateJob {
     /// again with the same jobs.
     ///
     /// The contents are equal if the details of the existing job contradict no field of the
-    /// request. Files in the code directory are not compared.
+    /// request, and have its algorithm, environment variables, maximum duration, volumes, log
+    /// directory and pool. Files in the code directory are not compared. The outputs of a job that
+    /// modelarts-obs stages have new addresses each time, so that it differs.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

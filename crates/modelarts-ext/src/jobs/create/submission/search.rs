@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use futures::TryStreamExt;
 use modelarts_api::{
     request_path::{
-        create_training_job::{ALGORITHM, TRAIN_TYPE, algorithm, metadata},
+        create_training_job::{ALGORITHM, TRAIN_TYPE, algorithm, metadata, spec},
         parameter,
     },
     types::TrainingJob,
@@ -30,6 +30,15 @@ const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::O
 /// Fields that the service adds to a job only if the job uses a stored algorithm.
 const START: [&str; 4] =
     [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
+/// Fields that details have if the request had them.
+const OF_DETAILS: [&str; 6] = [
+    ALGORITHM,
+    algorithm::ENVIRONMENTS,
+    spec::AUTO_STOP,
+    spec::LOG_EXPORT_PATH,
+    spec::VOLUMES,
+    spec::resource::POOL_ID,
+];
 const OF_ALGORITHM: [&str; 4] =
     ["constraint", "description", "i18n_description", "remote_constraint"];
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
@@ -57,6 +66,12 @@ pub(super) fn difference(job: &TrainingJob, body: &Value, is_details: bool) -> O
         return Some(path);
     }
     let is_set = |job: &Located<'_>, path: &str| job.at(path).value().is_some();
+    if is_details {
+        let is_left_out = |path: &&str| is_set(&sent, path) && !is_set(&echo, path);
+        if let Some(path) = OF_DETAILS.into_iter().find(is_left_out) {
+            return Some(path.to_owned());
+        }
+    }
     if !is_set(&echo, ALGORITHM) {
         return None;
     }
