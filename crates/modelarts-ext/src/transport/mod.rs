@@ -160,11 +160,11 @@ impl HttpTransport {
 
     /// Waits for the rate limit. Returns the waiting time, which time limits of calls exclude.
     async fn await_permit(&self) -> Duration {
+        let Some(limit) = &self.rate_limit else {
+            return Duration::ZERO;
+        };
         let started = self.clock.now();
-        match &self.rate_limit {
-            Some(limit) => limit.await_permit(&*self.clock).await,
-            None => return Duration::ZERO,
-        }
+        limit.await_permit(&*self.clock).await;
         since(&*self.clock, started)
     }
 

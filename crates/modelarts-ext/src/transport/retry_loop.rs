@@ -69,7 +69,7 @@ impl HttpTransport {
                     call.summary.attempts += 1;
                     call.summary.uncertain = true;
                     signed_skew = Some(skew);
-                    sent_at = Some(self.clock.now());
+                    sent_at = self.observer.is_set().then(|| self.clock.now());
                     self.report(call);
                     read_response(response, &secrets, &self.endpoint, self.access.context.proxy())
                         .await
@@ -128,7 +128,7 @@ impl HttpTransport {
             }
             self.report(call);
             let observe = |call: &CallInfo, next| {
-                if let Some(sent_at) = sent_at.filter(|_| self.observer.is_set()) {
+                if let Some(sent_at) = sent_at {
                     self.observer.observe(&Attempt {
                         operation: operation.id,
                         number: call.attempts(),
