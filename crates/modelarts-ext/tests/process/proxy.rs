@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use modelarts_ext::{Client, Credentials, RetryPolicy};
+use modelarts_ext::{Client, ClientBuilder, Credentials, RetryPolicy};
 
 use crate::{
     child::{child, is_child},
@@ -40,6 +40,17 @@ fn variables(proxy: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// Returns the builder of a client for another machine, which does not exist.
+fn remote() -> ClientBuilder {
+    Client::builder()
+        .endpoint("https://modelarts.invalid")
+        .project_id("p")
+        .credentials(Credentials::keys("AK", "SK"))
+        .clock(TestClock::new())
+        .timeout(Duration::from_secs(3600))
+        .retry(RetryPolicy::none())
+}
+
 #[tokio::test]
 async fn loopback_goes_past_proxies() {
     if is_child() {
@@ -63,15 +74,7 @@ async fn loopback_goes_past_proxies() {
 #[tokio::test]
 async fn other_hosts_are_reached_through_proxies() {
     if is_child() {
-        let client = Client::builder()
-            .endpoint("https://modelarts.invalid")
-            .project_id("p")
-            .credentials(Credentials::keys("AK", "SK"))
-            .clock(TestClock::new())
-            .timeout(Duration::from_secs(3600))
-            .retry(RetryPolicy::none())
-            .build()
-            .unwrap();
+        let client = remote().build().unwrap();
         let error = refused(client.training_jobs().list().collect(1).await);
         assert_eq!(error.kind(), modelarts_ext::ErrorKind::Connection);
         // The password of the proxy is not in the message.
@@ -96,13 +99,7 @@ async fn other_hosts_are_reached_through_proxies() {
 async fn a_proxy_of_the_program_takes_precedence_over_the_variables() {
     if is_child() {
         let url = std::env::var("TEST_PROXY").unwrap();
-        let client = Client::builder()
-            .endpoint("https://modelarts.invalid")
-            .project_id("p")
-            .credentials(Credentials::keys("AK", "SK"))
-            .clock(TestClock::new())
-            .timeout(Duration::from_secs(3600))
-            .retry(RetryPolicy::none());
+        let client = remote();
         for (wrong, shown) in [
             ("http://[", "http://["),
             ("socks://user:pa#s@127.0.0.1:1080", "127.0.0.1:1080"),

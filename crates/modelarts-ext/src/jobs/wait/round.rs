@@ -39,7 +39,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(calls_per_second: f64) -> Self {
-        // A float converts to the nearest integer of the range.
+        // The conversion discards fractions, and limits the number to the range of the type.
         let calls = |seconds: f64| (calls_per_second * seconds) as usize;
         Self {
             in_flight: calls(1.0).clamp(REQUESTS_IN_FLIGHT, 4 * REQUESTS_IN_FLIGHT),
