@@ -20,7 +20,7 @@ use crate::{
     store::JobStore,
     traffic::{
         faults::Faults,
-        request_log::{Observer, RequestCounts, RequestLog},
+        request_log::{Observer, RequestCounters, RequestLog},
     },
     validation::creation::Offer,
 };
@@ -70,7 +70,7 @@ pub(crate) struct Work {
 
 pub(crate) struct Traffic {
     pub(crate) faults: Faults,
-    pub(crate) request_counts: RequestCounts,
+    pub(crate) request_counts: RequestCounters,
     pub(crate) request_log: RequestLog,
     pub(crate) observer: Option<Observer>,
 }

@@ -38,6 +38,7 @@
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -61,6 +62,44 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// then return an error instead of panicking. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
+    }
+
+    /// Returns the maximum pause between two requests, by which the pauses of retries, polls and
+    /// rate limits are shortened. [`ClientBuilder::max_pause`](crate::ClientBuilder::max_pause)
+    /// overrides it. Default: no maximum.
+    fn max_pause(&self) -> Duration {
+        Duration::MAX
+    }
+
+    /// Returns a future that completes after a pause between two requests: after `duration`, or the
+    /// [maximum](Self::max_pause) if that is shorter. Default: a [`sleep`](Self::sleep).
+    fn pause(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.sleep(duration.min(self.max_pause()))
+    }
+}
+
+/// Clock with a maximum pause, for tests.
+#[derive(Debug)]
+pub(crate) struct ShortPauses {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) max_pause: Duration,
+}
+
+impl Clock for ShortPauses {
+    fn now(&self) -> SystemTime {
+        self.clock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.clock.sleep(duration)
+    }
+
+    fn requires_tokio(&self) -> bool {
+        self.clock.requires_tokio()
+    }
+
+    fn max_pause(&self) -> Duration {
+        self.max_pause
     }
 }
 

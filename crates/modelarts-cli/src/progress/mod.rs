@@ -145,10 +145,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 fn without(all: Amount, part: Amount) -> Amount {
-    Amount {
-        files: all.files.saturating_sub(part.files),
-        bytes: all.bytes.saturating_sub(part.bytes),
-    }
+    Amount::new(all.files.saturating_sub(part.files), all.bytes.saturating_sub(part.bytes))
 }
 
 /// Returns a number with its noun, such as `1 file` or `4,000 files`.
@@ -202,9 +199,9 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        let one = Amount { files: 1, bytes: 17 };
+        let one = Amount::new(1, 17);
         assert_eq!(amount(one), "1 file, 17 B");
-        let many = Amount { files: 4_000, bytes: 3 << 20 };
+        let many = Amount::new(4_000, 3 << 20);
         assert_eq!(amount(many), "4,000 files, 3.00 MiB");
     }
 

@@ -9,7 +9,6 @@ pub(crate) mod stored_job;
 mod variables;
 
 use std::{
-    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -28,7 +27,7 @@ use crate::{
     state::EmulatorState,
     traffic::{
         faults::Faults,
-        request_log::{LoggedRequest, RequestCount},
+        request_log::{LoggedRequest, RequestCounts},
     },
 };
 
@@ -131,7 +130,7 @@ impl Emulator {
 
     /// Returns the counts of requests of each implemented operation, by operationId.
     #[must_use]
-    pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
+    pub fn requests(&self) -> RequestCounts {
         self.state.traffic.request_counts.all()
     }
 

@@ -40,7 +40,7 @@ use crate::{
     store::JobStore,
     traffic::{
         faults::Faults,
-        request_log::{RequestCounts, RequestLog},
+        request_log::{RequestCounters, RequestLog},
     },
     validation::creation::Offer,
 };
@@ -166,7 +166,7 @@ impl Builder {
             },
             traffic: Traffic {
                 faults: Faults::default(),
-                request_counts: RequestCounts::default(),
+                request_counts: RequestCounters::default(),
                 request_log: RequestLog::new(self.show_secrets),
                 observer: self.observe,
             },

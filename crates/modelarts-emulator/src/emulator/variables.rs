@@ -4,7 +4,7 @@ use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use crate::emulator::Emulator;
+use crate::{clock::timing::Timing, emulator::Emulator};
 
 /// Characters of a path that are percent-encoded.
 const ENCODED: &AsciiSet =
@@ -47,6 +47,8 @@ impl Emulator {
     ///   set, if the keys are permanent
     /// - `MODELARTS_OBS_ENDPOINT`: `obs_url`, the base URL of OBS over HTTP; without the feature
     ///   `obs`, the `file://` URL of [`obs_root`](Self::obs_root)
+    /// - `MODELARTS_MAX_PAUSE_MS`: 20, the maximum pause of a client of modelarts-ext between two
+    ///   requests; only with [`Timing::instant`](crate::clock::Timing::instant)
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -64,7 +66,7 @@ impl Emulator {
     #[must_use]
     pub fn envs(&self) -> Vec<(&'static str, String)> {
         let user = self.state.accounts.user(0);
-        vec![
+        let mut variables = vec![
             ("MODELARTS_ENDPOINT", self.url().to_owned()),
             ("MODELARTS_CLOUD", self.state.offer.cloud.name().to_owned()),
             ("HUAWEICLOUD_SDK_IAM_ENDPOINT", self.url().to_owned()),
@@ -79,7 +81,11 @@ impl Emulator {
                     None => file_url(self.obs_root()),
                 },
             ),
-        ]
+        ];
+        if self.state.settings.timing == Timing::instant() {
+            variables.push(("MODELARTS_MAX_PAUSE_MS", "20".to_owned()));
+        }
+        variables
     }
 }
 

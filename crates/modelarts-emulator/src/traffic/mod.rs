@@ -31,4 +31,4 @@ mod fault_effects;
 pub(crate) mod faults;
 pub(crate) mod request_log;
 
-pub use crate::traffic::request_log::{Exchange, LoggedRequest, RequestCount};
+pub use crate::traffic::request_log::{Exchange, LoggedRequest, RequestCount, RequestCounts};

@@ -1,7 +1,9 @@
 //! Log of the last authenticated requests for operations, for tests of a client.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map},
+    fmt,
+    ops::Deref,
     sync::Arc,
 };
 
@@ -137,10 +139,39 @@ pub struct RequestCount {
     pub executed: u64,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
+/// Counts of requests by operationId, a map of all implemented operations. The debug form contains
+/// only operations that were requested.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RequestCounts(BTreeMap<&'static str, RequestCount>);
 
-impl RequestCounts {
+impl Deref for RequestCounts {
+    type Target = BTreeMap<&'static str, RequestCount>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl IntoIterator for RequestCounts {
+    type Item = (&'static str, RequestCount);
+    type IntoIter = btree_map::IntoIter<&'static str, RequestCount>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Debug for RequestCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requested = self.0.iter().filter(|(_, count)| count.received > 0);
+        f.debug_map().entries(requested).finish()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RequestCounters(Mutex<BTreeMap<&'static str, RequestCount>>);
+
+impl RequestCounters {
     pub(crate) fn add_received(&self, operation: &'static str) {
         self.0.lock().entry(operation).or_default().received += 1;
     }
@@ -154,9 +185,10 @@ impl RequestCounts {
     }
 
     /// Returns the counts of all operations, including those that were never requested.
-    pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
+    pub(crate) fn all(&self) -> RequestCounts {
         let counts = self.0.lock();
-        operation_ids().map(|id| (id, counts.get(id).copied().unwrap_or_default())).collect()
+        let all = operation_ids().map(|id| (id, counts.get(id).copied().unwrap_or_default()));
+        RequestCounts(all.collect())
     }
 }
 

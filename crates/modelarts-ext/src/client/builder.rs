@@ -41,6 +41,7 @@ pub struct ClientBuilder {
 pub(super) struct CallSettings {
     pub(super) signing: SigningScheme,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) max_pause: Option<Duration>,
     pub(super) retry: RetryPolicy,
     pub(super) timeout: Duration,
     pub(super) overall_timeout: Duration,
@@ -55,6 +56,7 @@ impl Default for CallSettings {
         Self {
             signing: SigningScheme::default(),
             clock: Arc::new(SystemClock),
+            max_pause: None,
             retry: RetryPolicy::default(),
             timeout: Duration::from_secs(120),
             overall_timeout: Duration::from_secs(300),
@@ -203,6 +205,30 @@ impl ClientBuilder {
     /// Sets the clock of the client. Default: the system clock.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.calls.clock = Arc::new(clock);
+        self
+    }
+
+    /// Shortens each pause between two requests to `max`, for tests: those of retries, also for
+    /// `Retry-After`, of polls, and of rate limits. Default: the milliseconds in
+    /// `MODELARTS_MAX_PAUSE_MS`, which an emulator without delays sets; otherwise no maximum.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, _| {
+    /// use std::time::Duration;
+    /// use modelarts_emulator::faults::{Fault, FaultRule};
+    ///
+    /// let client = ClientBuilder::from_vars(emulator.vars())
+    ///     .max_pause(Duration::from_millis(5))
+    ///     .build()?;
+    /// // Three responses with `Retry-After: 20` take milliseconds.
+    /// let storm = FaultRule::times(3, "ListTrainingJobs", Fault::retry_after(429, 20));
+    /// emulator.faults().add(storm)?;
+    /// client.training_jobs().list().collect(10).await?;
+    /// # Ok(()) }) }
+    /// ```
+    pub fn max_pause(mut self, max: Duration) -> Self {
+        self.calls.max_pause = Some(max);
         self
     }
 

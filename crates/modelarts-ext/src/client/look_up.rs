@@ -55,7 +55,7 @@ async fn look_up<T, F: Future<Output = Result<T, Error>>>(
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
-            clock.sleep(wait).await;
+            clock.pause(wait).await;
             retries += 1;
         }
     };

@@ -1,12 +1,13 @@
 //! Resolution of the settings of a client from the builder and the environment.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use modelarts_api::types;
 use reqwest::{Url, header::HeaderValue};
 
 use crate::{
     client::{Client, Location, builder::ClientBuilder},
+    clock::ShortPauses,
     config::{
         cloud::Cloud,
         endpoints::{self, ProjectRef, Service},
@@ -31,6 +32,7 @@ const REGION: &[&str] =
 const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
+const MAX_PAUSE: &str = "MODELARTS_MAX_PAUSE_MS";
 /// Environment variables with the endpoint of IAM if the source of the credentials contains none.
 const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
 
@@ -159,8 +161,13 @@ impl ClientBuilder {
             }
         };
         found.credentials.check()?;
-        let calls = self.calls;
+        let mut calls = self.calls;
         calls.signing.check()?;
+        let max_pause =
+            calls.max_pause.map_or_else(|| max_pause(&environment), |max| Ok(Some(max)));
+        if let Some(max_pause) = max_pause? {
+            calls.clock = Arc::new(ShortPauses { clock: calls.clock, max_pause });
+        }
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
             None => Cloud::from_environment(&environment, endpoint.as_str())?,
@@ -274,6 +281,16 @@ impl ClientBuilder {
         }
         Ok(Some((url, place)))
     }
+}
+
+/// Returns the maximum pause from the environment.
+fn max_pause(environment: &Environment) -> Result<Option<Duration>, Error> {
+    let Some(text) = environment.variable(MAX_PAUSE) else {
+        return Ok(None);
+    };
+    text.parse().map(|max| Some(Duration::from_millis(max))).map_err(|_| {
+        Error::config(format!("{MAX_PAUSE} is {text:?}; it must be a number of milliseconds"))
+    })
 }
 
 fn no_endpoint() -> Error {

@@ -24,7 +24,8 @@ const RETRY_PAUSE: Duration = Duration::from_secs(60);
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// Maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time before expiry from which credentials are no longer used.
+/// Time before expiry from which credentials are no longer used, at most a quarter of their
+/// lifetime.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
 /// Credentials that a source issued, with optional expiry time and project.
@@ -236,10 +237,10 @@ impl Inner {
     ) -> Result<Credentials, Error> {
         let credentials = fetched.credentials;
         credentials.check()?;
-        let mut renew_at = None;
+        let (mut ends, mut renew_at) = (None, None);
         if let Some(end) = fetched.expires_at {
             let left = end.duration_since(now).unwrap_or_default();
-            if left <= EXPIRY_MARGIN {
+            if left.is_zero() {
                 return Err(Error::new(
                     ErrorKind::Credentials,
                     format!(
@@ -250,15 +251,12 @@ impl Inner {
                     ),
                 ));
             }
+            ends = end.checked_sub(EXPIRY_MARGIN.min(left / 4));
             renew_at = end.checked_sub(self.source.margin().min(left / 4));
         }
         state.project_id = fetched.project_id.or(state.project_id.take());
         state.rejection = None;
-        state.cached = Some(CachedCredentials {
-            credentials: credentials.clone(),
-            ends: fetched.expires_at.map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
-            renew_at,
-        });
+        state.cached = Some(CachedCredentials { credentials: credentials.clone(), ends, renew_at });
         tracing::debug!(source = ?self.source, "credentials renewed");
         Ok(credentials)
     }

@@ -35,7 +35,10 @@ pub struct JobHandle {
 /// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
 /// Accessors read the stored details. The display form is `name (id): phase`; the serialized form
-/// is that of the [`details`](Self::details).
+/// is that of the [`details`](Self::details), without fields that this crate does not know.
+/// [`raw`](Self::raw) has all fields. [`TrainingJobs::job_from_json`] reads both.
+///
+/// [`TrainingJobs::job_from_json`]: crate::TrainingJobs::job_from_json
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,

@@ -87,7 +87,8 @@ impl ListJobs {
     }
 
     /// Returns a stream of the jobs that were created before `time`, oldest first. Unlike
-    /// [`Filter::create_time`], the range has no start, and the list ends at the first newer job. Jobs without a creation time are left out.
+    /// [`Filter::create_time`], the range has no start, and the list ends at the first newer job.
+    /// Jobs without a creation time are left out.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

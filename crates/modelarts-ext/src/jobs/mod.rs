@@ -31,6 +31,7 @@
 //! | one job by its id or its name | [`TrainingJobs::get`], [`TrainingJobs::get_by_name`] |
 //! | a search | [`TrainingJobs::list`] with a [`Filter`] |
 //! | state of a job | the methods of [`Job`], such as [`Job::phase`] and [`Job::exit_codes`] |
+//! | phases of a job with their times | [`Job::phases`] |
 //! | end of a job | [`wait`] |
 //! | cause of a failure, a stop or a wait | [`JobHandle::explain`], [`Job::status_reason`] |
 //! | ends of many jobs | [`TrainingJobs::wait_all`] |
@@ -58,6 +59,7 @@ pub(crate) mod job;
 mod list;
 pub mod logs;
 mod metrics;
+mod phases;
 mod polling;
 mod submit_all;
 mod training_jobs;
@@ -68,6 +70,7 @@ pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::{Job, JobHandle};
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
+pub use phases::JobPhase;
 pub use submit_all::SubmitAll;
 pub use training_jobs::JobRef;
 pub use training_jobs::TrainingJobs;

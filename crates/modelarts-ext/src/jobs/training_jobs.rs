@@ -1,5 +1,8 @@
 //! `TrainingJobs`, the jobs of a project; `JobRef`, a job as an argument; and changes of jobs.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use modelarts_api::types;
 use serde_json::json;
 
@@ -8,6 +11,7 @@ use crate::{
     config::cloud::Cloud,
     error::Error,
     jobs::job::{Job, JobHandle},
+    transport::call::CallInfo,
     validation::{json_path::Located, limits, report::Report},
 };
 
@@ -55,6 +59,35 @@ impl TrainingJobs {
     /// Returns an error for an invalid id, or with [`Error::is_not_found`] for a missing job.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
         self.job(id)?.get().await
+    }
+
+    /// Creates a job from its details in JSON, without a call: from a response of the service, or
+    /// from the serialized form of a [`Job`]. Tests of a program create jobs in any state with it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelarts_ext::Error> {
+    /// # let client = modelarts_ext::Client::builder()
+    /// #     .endpoint("http://127.0.0.1:1")
+    /// #     .project_id("p")
+    /// #     .credentials(modelarts_ext::Credentials::token("t"))
+    /// #     .build()?;
+    /// let job = client.training_jobs().job_from_json(
+    ///     r#"{"metadata": {"id": "cf63aba9", "name": "bert"}, "status": {"phase": "Failed"}}"#,
+    /// )?;
+    /// assert_eq!((job.to_string().as_str(), job.is_final()), ("bert (cf63aba9): Failed", true));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the text is not JSON, has a wrong type, or has no id at `metadata.id`.
+    pub fn job_from_json(&self, json: impl AsRef<[u8]>) -> Result<Job, Error> {
+        let json = json.as_ref();
+        let details = serde_json::from_slice(json)
+            .map_err(|error| Error::invalid(format!("the details of the job: {error}")))?;
+        let mut call = CallInfo::default();
+        call.body = Bytes::copy_from_slice(json);
+        let job = Job::from_details(self.client.clone(), details, Arc::new(call));
+        job.ok_or_else(|| Error::invalid("the details of the job must have an id, metadata.id"))
     }
 
     pub(super) fn client(&self) -> &Client {

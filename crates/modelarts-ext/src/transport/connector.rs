@@ -5,7 +5,7 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::{api::BoxFuture, connector::{ConnectorError, HttpConnector}};
+//! use modelarts_ext::{api::BoxFuture, connector::{ConnectorError, HttpConnector, reqwest}};
 //!
 //! /// Prints each request.
 //! #[derive(Debug)]
@@ -43,6 +43,8 @@ use std::{
 
 use futures::future;
 use modelarts_api::BoxFuture;
+/// The version of reqwest whose types a connector uses.
+pub use reqwest;
 use reqwest::{Request, Response};
 
 use crate::{

@@ -171,7 +171,7 @@ impl RateLimit {
         loop {
             let rest = self.rest_of_hold(clock.now());
             if !rest.is_zero() {
-                clock.sleep(rest).await;
+                clock.pause(rest).await;
                 continue;
             }
             let reserved_at = clock.now();
@@ -181,7 +181,7 @@ impl RateLimit {
             if turn.is_used {
                 return;
             }
-            clock.sleep(pause).await;
+            clock.pause(pause).await;
             turn.is_used = true;
             let lateness = since(clock, reserved_at).saturating_sub(pause);
             // A pause of the service may have begun since the reservation.

@@ -109,7 +109,7 @@ impl HttpTransport {
             call.summary.retry_after = wait;
             if let (Some(limit), Some(wait)) = (&self.rate_limit, wait) {
                 // The pause also applies to concurrent calls.
-                limit.hold(self.clock.now(), wait);
+                limit.hold(self.clock.now(), wait.min(self.clock.max_pause()));
             }
             let secrets = signed_skew.and(call.secrets.last());
             (call.status, call.summary.request_id) = match (&response, secrets) {
@@ -166,7 +166,7 @@ impl HttpTransport {
                 return response.map_err(|failed| failed.error);
             };
             tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
-            self.clock.sleep(delay).await;
+            self.clock.pause(delay).await;
             started += self.await_permit().await;
             retries += 1;
             left = self.left(started);

@@ -129,6 +129,17 @@ impl StageJob {
         self
     }
 
+    /// Sets the value of a hyperparameter, like [`CreateJob::parameter`].
+    pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.configure(|job| job.parameter(name, value))
+    }
+
+    /// Changes the job with any of its setters, such as `configure(|job| job.env("A", "1"))`.
+    pub fn configure(mut self, change: impl FnOnce(CreateJob) -> CreateJob) -> Self {
+        self.job = change(self.job);
+        self
+    }
+
     /// Sets a function that receives the progress of each directory, with the same items as
     /// [`DirectorySync::stream`](crate::DirectorySync::stream).
     pub fn on_progress(

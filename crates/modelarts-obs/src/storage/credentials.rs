@@ -76,7 +76,7 @@ impl KeyProvider {
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "requesting credentials again");
-            clock.sleep(wait).await;
+            clock.pause(wait).await;
             retries += 1;
         }
     }

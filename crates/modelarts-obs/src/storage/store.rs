@@ -41,7 +41,7 @@ impl Connection {
             keys: Arc::new(KeyProvider::new(client)?),
             http: TimedClient::new(context, endpoint)?,
             retry: RetryConfig {
-                backoff: backoff(policy),
+                backoff: backoff(policy, context.clock.max_pause()),
                 max_retries: policy.max_attempts.saturating_sub(1) as usize,
                 retry_timeout: policy.max_elapsed,
             },
@@ -52,9 +52,10 @@ impl Connection {
 
 /// Returns the pauses between attempts. The crate `object_store` panics if the first pause is zero
 /// or longer than the maximum, or if a pause exceeds the maximum of `Duration`.
-fn backoff(policy: &RetryPolicy) -> BackoffConfig {
-    let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
-    BackoffConfig { init_backoff, max_backoff: policy.cap.clamp(init_backoff, PAUSES.1), base: 2.0 }
+fn backoff(policy: &RetryPolicy, max_pause: Duration) -> BackoffConfig {
+    let max = max_pause.clamp(PAUSES.0, PAUSES.1);
+    let init_backoff = policy.base.clamp(PAUSES.0, max);
+    BackoffConfig { init_backoff, max_backoff: policy.cap.clamp(init_backoff, max), base: 2.0 }
 }
 
 /// Objects of one bucket. Clones share connections.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// Number of files or objects, with their total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Amount {
     /// Number of files or objects.
     pub files: u64,
@@ -17,6 +18,12 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Creates an amount of `files` files with `bytes` bytes in total.
+    #[must_use]
+    pub const fn new(files: u64, bytes: u64) -> Self {
+        Self { files, bytes }
+    }
+
     pub(crate) fn add(&mut self, bytes: u64) {
         self.files += 1;
         self.bytes += bytes;
@@ -71,6 +78,7 @@ pub enum SyncEvent {
 
 /// File or directory that is not transferred, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Path relative to the directory, with slashes as separators.
     pub path: String,

@@ -350,10 +350,7 @@ impl Document for CheckResult {
                 0 => String::new(),
                 count => format!(", {count} left out"),
             };
-            lines.push(format!(
-                "code: {}{left_out}",
-                amount(Amount { files: code.files, bytes: code.bytes })
-            ));
+            lines.push(format!("code: {}{left_out}", amount(Amount::new(code.files, code.bytes))));
         }
         lines.push(match self.violations.len() {
             0 => format!("{} breaks no rule", self.job),

@@ -1,5 +1,7 @@
 //! `LocalService`: the embedded emulator, and the adaptation of a job to it.
 
+use std::time::Duration;
+
 use modelarts_emulator::{
     Emulator, Timing,
     jobs::Container,
@@ -49,7 +51,7 @@ impl LocalService {
             builder = builder.pool(Pool::new(pool, PoolKind::Gpu, POOL_NODES));
         }
         let emulator = builder.start().await.map_err(Failure::local)?;
-        let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+        let client = ClientBuilder::from_vars(emulator.vars()).max_pause(Duration::MAX).build()?;
         let obs = Obs::directory(emulator.obs_root());
         let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
         let staging = Staging::new(&client).bucket(BUCKET).obs(obs.clone());

@@ -109,7 +109,7 @@ fn sent(directory: &StagedDir) -> String {
 /// Returns the number and the size of the files at the target of a synchronization.
 pub(crate) fn total(summary: &Summary) -> Amount {
     let (sent, unchanged) = (summary.transferred, summary.unchanged);
-    Amount { files: sent.files + unchanged.files, bytes: sent.bytes + unchanged.bytes }
+    Amount::new(sent.files + unchanged.files, sent.bytes + unchanged.bytes)
 }
 
 /// Progress bars of the directories of a job. Clones share the bars.

@@ -26,8 +26,8 @@ fn arguments(operation: &Operation) -> Vec<String> {
 
 /// Returns the number of requests for operations.
 fn received(fixture: &Fixture) -> u64 {
-    let counts = fixture.emulator.requests().into_values();
-    counts.map(|count| count.received).sum()
+    let counts = fixture.emulator.requests();
+    counts.values().map(|count| count.received).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]

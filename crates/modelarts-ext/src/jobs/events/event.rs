@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{jobs::events::kind::EventKind, timestamp::Timestamp};
 
@@ -20,7 +20,11 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 ///  "message": "[worker-0] Training finished. Exit code 0.",
 ///  "kind": "task_finished", "task": "worker-0", "exit_code": 0}
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+///
+/// An event can be read from this form, or from a response of the service, for example in tests of
+/// a program. The kind is always parsed from the message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "TrainingJobEvent")]
 pub struct Event {
     time_text: String,
     /// Parsed time, cached because streams of events compare times often.
@@ -28,6 +32,12 @@ pub struct Event {
     level: EventLevel,
     source: EventSource,
     message: String,
+}
+
+impl From<TrainingJobEvent> for Event {
+    fn from(row: TrainingJobEvent) -> Self {
+        Self::new(row)
+    }
 }
 
 impl Event {
@@ -123,9 +133,10 @@ mod tests {
             "time": "2026-01-15T16:30:07+08:00",
             "level": "Info", "source": "Job", "message": "Training job created.",
         });
-        assert_eq!(
-            Event::new(serde_json::from_value(row).unwrap()).to_string(),
-            "2026-01-15T16:30:07+08:00 Info    Job  Training job created."
-        );
+        let event: Event = serde_json::from_value(row).unwrap();
+        let line = "2026-01-15T16:30:07+08:00 Info    Job  Training job created.";
+        assert_eq!(event.to_string(), line);
+        let again: Event = serde_json::from_value(serde_json::json!(event)).unwrap();
+        assert_eq!(again.to_string(), line.replace("16:30:07+08:00", "08:30:07Z"));
     }
 }

@@ -225,7 +225,7 @@ impl LinkReader {
             return Err(failed.error);
         };
         tracing::debug!(error = %failed.error, offset = self.offset, pause = ?delay, "reading on");
-        transport.clock.sleep(delay).await;
+        transport.clock.pause(delay).await;
         self.retries += 1;
         Ok(())
     }

@@ -36,6 +36,24 @@ fn keys(name: &str, end: SystemTime) -> FakeReply {
     )
 }
 
+/// Credentials of a secret store can be valid for only a few seconds.
+#[tokio::test]
+async fn keys_of_three_seconds_are_used_and_renewed() {
+    let count = AtomicUsize::new(0);
+    let seconds = Duration::from_secs;
+    let iam = FakeServer::start(move |_| {
+        let now = count.fetch_add(1, Ordering::SeqCst) as u32 + 1;
+        keys(&now.to_string(), start() + seconds(3) * now)
+    })
+    .await;
+    let source = TemporaryKeys::new(&iam.url, Credentials::token("TK-s3cr3t"));
+    let bench = ProviderBench::new(source.into_provider());
+    for expected in ["ST-s3cr3t-1", "ST-s3cr3t-1", "ST-s3cr3t-2"] {
+        assert_eq!(got(&bench).await, expected);
+        bench.clock.advance(seconds(2));
+    }
+}
+
 #[tokio::test]
 async fn a_token_becomes_keys_that_are_renewed_before_they_expire() {
     let count = AtomicUsize::new(0);

@@ -9,6 +9,7 @@ use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
     Client, RetryPolicy,
     client::Attempt,
+    config::Environment,
     credentials::{FetchCredentials, Password},
 };
 use tokio_rustls::rustls::crypto::ring;
@@ -101,6 +102,30 @@ async fn one_http_client_sends_the_requests_to_all_servers() {
     assert_eq!(iam.lines(), ["POST /v3/auth/tokens?nocatalog=true"]);
     assert_eq!(service.lines(), ["GET /v2/p/training-jobs/j"]);
     assert_eq!(attempts.lines(), ["IAM 1: 201", "ShowTrainingJobDetails 1: 200"]);
+}
+
+/// A retry has its own pause, and a turn of the rate limit.
+#[tokio::test]
+async fn every_pause_ends_at_the_maximum() {
+    let site = Site::start().await;
+    let max = Duration::from_millis(5);
+    let client = site.client().rate_limit(0.1).max_pause(max).build().unwrap();
+    site.fault(2, LIST, Fault::retry_after(429, 20));
+    client.training_jobs().list().collect(1).await.unwrap();
+    assert_eq!(site.clock.slept(), [max; 4]);
+
+    let variables = |name: &str| (name == "MODELARTS_MAX_PAUSE_MS").then(|| "5".to_owned());
+    let environment = Environment::new(variables);
+    let client = site.client().environment(environment).build().unwrap();
+    site.fault(1, LIST, Fault::retry_after(429, 20));
+    client.training_jobs().list().collect(1).await.unwrap();
+    assert_eq!(site.clock.slept(), [max; 5]);
+
+    let wrong = Environment::new(|name| name.contains("PAUSE").then(|| "5 ms".to_owned()));
+    assert_eq!(
+        refused(site.client().environment(wrong).build()).to_string(),
+        "MODELARTS_MAX_PAUSE_MS is \"5 ms\"; it must be a number of milliseconds"
+    );
 }
 
 #[tokio::test]

@@ -47,7 +47,7 @@ async fn code_is_sent_once_with_a_manifest() {
     assert!(hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()));
     let url = format!("obs://bucket/modelarts/code/{hash}/src/");
     assert_eq!(staged.url(), url);
-    let total = Amount { files: 2, bytes: 9 };
+    let total = Amount::new(2, 9);
     assert_eq!(staged.summary.transferred, total);
     let root = place.path(&format!("obs/bucket/modelarts/code/{hash}"));
     assert!(tree(&root.join("src")) == tree(&src));
@@ -241,7 +241,7 @@ async fn a_call_after_an_interrupted_one_sends_the_rest() {
     let staging = staging(&place);
     let src = place.path("src");
     let planned = staging.code(&src).dry_run(true).await.unwrap();
-    assert_eq!(planned.summary.transferred, Amount { files: 2, bytes: 3 });
+    assert_eq!(planned.summary.transferred, Amount::new(2, 3));
     assert_eq!(keys(&place), [""; 0]);
     let staged = staging.code(&src).await.unwrap();
     assert_eq!(staged.path, planned.path);
@@ -255,8 +255,8 @@ async fn a_call_after_an_interrupted_one_sends_the_rest() {
     let again = staging.code(&src).await.unwrap();
     assert_eq!(again.path, staged.path);
     let summary = again.summary;
-    assert_eq!(summary.transferred, Amount { files: 1, bytes: 1 });
-    assert_eq!(summary.unchanged, Amount { files: 1, bytes: 2 });
+    assert_eq!(summary.transferred, Amount::new(1, 1));
+    assert_eq!(summary.unchanged, Amount::new(1, 2));
     assert_eq!(summary.deleted, 1);
     assert_eq!(names(&root), ["manifest.json", "src/a.py", "src/b.py"]);
 }
@@ -303,7 +303,7 @@ async fn progress_ends_with_the_summary_also_for_known_code() {
         let events = events.lock().unwrap();
         let last = events.last().unwrap();
         assert_eq!(last.event, SyncEvent::Finished(staged.summary));
-        assert_eq!(last.done, Amount { files: 1, bytes: 2 });
+        assert_eq!(last.done, Amount::new(1, 2));
         assert_eq!(last.total, last.done);
         assert_eq!(events.len() == 1, is_known);
     }

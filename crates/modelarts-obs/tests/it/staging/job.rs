@@ -36,7 +36,7 @@ async fn a_local_script_runs_and_its_output_comes_back() {
     assert_eq!(outputs.len(), 1);
     assert_eq!(outputs[0].name, "train_url");
     assert_eq!(outputs[0].directory, out.join("train_url"));
-    assert_eq!(outputs[0].summary.transferred, Amount { files: 1, bytes: 1 });
+    assert_eq!(outputs[0].summary.transferred, Amount::new(1, 1));
     let key = outputs[0].path.key().to_owned();
     assert!(key.starts_with("modelarts/out/rows-"), "{key}");
     assert_eq!(fs::read(out.join("train_url/count.txt")).unwrap(), b"3");
@@ -94,9 +94,9 @@ async fn a_dry_run_names_what_would_be_sent() {
     let planned = staged(&site, "rows").dry_run().await.unwrap();
     let code = planned.code.unwrap();
     let size = SCRIPT.len() as u64;
-    assert_eq!(code.summary.transferred, Amount { files: 1, bytes: size });
+    assert_eq!(code.summary.transferred, Amount::new(1, size));
     let data = &planned.data[0].1;
-    assert_eq!(data.summary.transferred, Amount { files: 1, bytes: 6 });
+    assert_eq!(data.summary.transferred, Amount::new(1, 6));
     let body = planned.job.body();
     assert_eq!(body["algorithm"]["code_dir"], code.url());
     let boot_file = format!("{}train.py", code.url());

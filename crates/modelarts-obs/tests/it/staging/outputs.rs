@@ -42,7 +42,7 @@ async fn outputs_are_received_by_their_names() {
     let again = job.download_outputs(&out).obs(site.obs()).only("model");
     let again = again.await.unwrap();
     assert_eq!(again.len(), 1);
-    assert_eq!(again[0].summary.unchanged, Amount { files: 1, bytes: 7 });
+    assert_eq!(again[0].summary.unchanged, Amount::new(1, 7));
 
     let error = job.download_outputs(&out).obs(site.obs()).only("modl");
     let error = error.await.unwrap_err();

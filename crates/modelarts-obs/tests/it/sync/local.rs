@@ -25,7 +25,7 @@ async fn a_directory_is_the_same_after_the_way_up_and_down() {
     }
     let obs = place.obs();
     let sent = obs.sync_up(&data, "obs://bucket/in/").await.unwrap();
-    let total = Amount { files: 7, bytes: (26 << 20) + 3 + 5 + 1 + 4 + 1 };
+    let total = Amount::new(7, (26 << 20) + 3 + 5 + 1 + 4 + 1);
     assert_eq!(sent.transferred, total);
     assert_eq!((sent.unchanged, sent.deleted), (Amount::default(), 0));
     assert!(sent.skipped.is_empty());
@@ -174,7 +174,7 @@ async fn a_dry_run_changes_nothing() {
     let obs = place.obs();
     let up = obs.sync_up(place.path("data"), "obs://bucket/in").dry_run(true);
     let summary = up.await.unwrap();
-    assert_eq!(summary.transferred, Amount { files: 1, bytes: 1 });
+    assert_eq!(summary.transferred, Amount::new(1, 1));
     assert_eq!(summary.skipped.len(), 1);
     assert!(names(&place.path("obs/bucket")).is_empty());
 

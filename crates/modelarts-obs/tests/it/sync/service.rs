@@ -210,8 +210,8 @@ async fn objects_of_other_tools_are_compared_by_their_md5() {
     site.bucket.put("in/same", "same").await.unwrap();
     site.bucket.put("in/other", "rehto").await.unwrap();
     let summary = site.up().await.unwrap();
-    assert_eq!(summary.unchanged, Amount { files: 1, bytes: 4 });
-    assert_eq!(summary.transferred, Amount { files: 1, bytes: 5 });
+    assert_eq!(summary.unchanged, Amount::new(1, 4));
+    assert_eq!(summary.transferred, Amount::new(1, 5));
     assert_eq!(site.bucket.head("in/same").await.unwrap().sha256(), None);
 
     site.bucket.put("in/same", "emas").await.unwrap();

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 
 use modelarts_console::display;
-use modelarts_ext::{Event, Job, Timestamp, masking::mask, types, types::TimeUnit};
+use modelarts_ext::{Event, Job, Timestamp, jobs::JobPhase, masking::mask, types, types::TimeUnit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{
-    commands::jobs::show::timeline::{Step, steps},
-    output::{non_empty, obs_address},
-};
+use crate::output::{non_empty, obs_address};
 
 /// A job with its settings, phases and tasks.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -57,7 +54,7 @@ pub(crate) struct JobDocument {
     #[serde(skip)]
     pub(super) now: Timestamp,
     #[serde(skip)]
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<JobPhase>,
 }
 
 /// A phase that the job was in.
@@ -152,11 +149,11 @@ pub(crate) struct Run {
 impl JobDocument {
     pub(super) fn new(job: &Job, events: &[Event], now: Timestamp) -> Self {
         let metadata = job.details().metadata.as_deref();
-        let steps = steps(job, events, now);
+        let steps = job.phases(events);
         let phases = steps.iter().map(|step| PhaseStep {
             phase: step.phase.to_string(),
             start: step.start.to_string(),
-            seconds: step.duration.map(|duration| duration.as_secs()),
+            seconds: step.duration(now).map(|duration| duration.as_secs()),
         });
         Self {
             id: job.id().to_owned(),

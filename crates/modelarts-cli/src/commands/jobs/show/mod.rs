@@ -2,7 +2,6 @@
 
 mod document;
 mod text;
-mod timeline;
 
 pub(crate) use document::JobDocument;
 

@@ -141,7 +141,7 @@ impl Text {
         let width = names.max().unwrap_or_default();
         for step in &job.steps {
             let start = local_time(step.start);
-            let duration = step.duration.map(output::duration).unwrap_or_default();
+            let duration = step.duration(job.now).map(output::duration).unwrap_or_default();
             self.line(&format!("{start}  {:<width$}  {duration}", step.phase.to_string()));
         }
     }

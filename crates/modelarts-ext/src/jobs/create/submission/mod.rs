@@ -214,7 +214,7 @@ impl Checked {
             };
             tracing::debug!(?pause, "the job does not exist, so the create is repeated");
             if !pause.is_zero() {
-                clock.sleep(pause).await;
+                clock.pause(pause).await;
             }
         }
     }
