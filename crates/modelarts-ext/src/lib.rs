@@ -95,6 +95,7 @@
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `blocking` | the module `blocking`: calls without async, on a background runtime |
 //! | `jiff` | conversions between [`Timestamp`] and the times of jiff |
+//! | `contexts` | [`Client::from_context`]: the settings of the tool `modelarts` |
 //! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
 //! | `generate` | generates the code of modelarts-api at build time, instead of the packaged code |
 //!

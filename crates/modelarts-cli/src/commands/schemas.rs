@@ -39,6 +39,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<sync::SyncLine>("sync.line");
     all.list::<setup::context::ContextRow>();
     all.document::<setup::context::ContextRow>("context");
+    all.document::<setup::context::ContextVariables>("context-variables");
     all.document::<setup::context::ContextPath>("context-path");
     all.document::<setup::dev::DevReady>("dev");
     all.document::<console::ConsoleReady>("console");

@@ -9,7 +9,9 @@ use std::{
 use tempfile::NamedTempFile;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
-use crate::{context::file::ConfigFile, failure::Failure};
+use modelarts_ext::client::contexts::Contexts;
+
+use crate::failure::Failure;
 
 const CONTEXTS: &str = "context";
 const CURRENT: &str = "current";
@@ -31,9 +33,9 @@ impl ConfigEdit {
             let path = path.display();
             Failure::local(format_args!("cannot lock the contexts in {path}: {error}"))
         })?;
-        let text = ConfigFile::read_text(path)?;
+        let text = Contexts::read_text(path).map_err(Failure::usage)?;
         // All values are checked, so that an invalid file is never changed.
-        ConfigFile::parse(path, &text)?;
+        Contexts::parse(path, &text).map_err(Failure::usage)?;
         let document = text
             .parse()
             .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
@@ -98,7 +100,7 @@ impl ConfigEdit {
     /// Writes the file. Readers see either the complete old file or the complete new file.
     pub(crate) fn save(self) -> Result<(), Failure> {
         let text = self.document.to_string();
-        ConfigFile::parse(&self.path, &text)?;
+        Contexts::parse(&self.path, &text).map_err(Failure::usage)?;
         let path = &self.path;
         let written = || -> io::Result<()> {
             let mut file = NamedTempFile::new_in(parent(path))?;

@@ -2,13 +2,13 @@
 
 use std::{env, fmt};
 
-use modelarts_ext::{ClientBuilder, Credentials, config::Environment};
+use modelarts_ext::{
+    client::contexts::{ENDPOINTS, endpoint},
+    config::Environment,
+};
 
 use crate::{context::selection::Selection, failure::Failure};
 
-/// Environment variables that determine the endpoint of the service. Region variables of other
-/// tools do not count, because users set them once for all programs.
-const ENDPOINTS: [&str; 2] = ["MODELARTS_ENDPOINT", "MODELARTS_REGION"];
 const PROJECTS: [&str; 3] = ["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 
 /// An environment variable whose endpoint or project is not that of the context.
@@ -20,11 +20,6 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// Returns `true` if the endpoints differ; `false` if only the projects differ.
-    pub(super) fn is_of_endpoint(&self) -> bool {
-        ENDPOINTS.contains(&self.variable)
-    }
-
     /// Returns a clause that states which setting applies and which does not.
     pub(crate) fn result(&self) -> String {
         let Self { variable, of_variable, of_context, context } = self;
@@ -96,12 +91,4 @@ impl Selection {
 fn first(names: &[&'static str]) -> Option<(&'static str, String)> {
     let mut values = names.iter().filter_map(|name| Some((*name, env::var(name).ok()?)));
     values.find(|(_, value)| !value.is_empty())
-}
-
-/// Returns the endpoint of a client with this environment; `None` if the settings give none.
-fn endpoint(environment: Environment) -> Option<String> {
-    let builder = ClientBuilder::default().environment(environment);
-    let builder = builder.credentials(Credentials::token("unused")).project_id("unused");
-    let endpoint = builder.build().ok()?.endpoint().to_owned();
-    Some(endpoint.trim_end_matches('/').to_owned())
 }

@@ -58,6 +58,8 @@
 // sends requests to IAM. `response` contains the result of a call.
 
 mod builder;
+#[cfg(feature = "contexts")]
+pub mod contexts;
 mod look_up;
 mod resolve;
 pub(crate) mod response;

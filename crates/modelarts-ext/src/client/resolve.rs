@@ -32,6 +32,8 @@ const REGION: &[&str] =
 const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
+/// Environment variable of the tool `modelarts`, which the SDK does not read.
+pub(super) const CONTEXT: &str = "MODELARTS_CONTEXT";
 const MAX_PAUSE: &str = "MODELARTS_MAX_PAUSE_MS";
 /// Environment variables with the endpoint of IAM if the source of the credentials contains none.
 const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
@@ -144,11 +146,15 @@ impl ClientBuilder {
                     Lookup::Found(_) => None,
                     Lookup::NotFound(reason) => Some(Error::config(reason)),
                 };
-                return Err(missing_settings([
+                let error = missing_settings([
                     endpoint.is_none().then(no_endpoint),
                     lacks_project.then(no_project_id),
                     no_credentials,
-                ]));
+                ]);
+                return Err(match environment.variable(CONTEXT) {
+                    Some(name) => error.with_advice(Some(context_advice(&name))),
+                    None => error,
+                });
             }
         };
         let secure = match endpoint.scheme() {
@@ -291,6 +297,13 @@ fn max_pause(environment: &Environment) -> Result<Option<Duration>, Error> {
     text.parse().map(|max| Some(Duration::from_millis(max))).map_err(|_| {
         Error::config(format!("{MAX_PAUSE} is {text:?}; it must be a number of milliseconds"))
     })
+}
+
+fn context_advice(name: &str) -> String {
+    format!(
+        "{CONTEXT} is read only by the tool `modelarts`; call Client::from_context({name:?}) \
+         (feature `contexts`), or set the variables with `eval \"$(modelarts context env {name})\"`"
+    )
 }
 
 fn no_endpoint() -> Error {

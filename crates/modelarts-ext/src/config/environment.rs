@@ -53,6 +53,15 @@ impl Environment {
         Self { variable: Arc::new(variable), home: None, directory: None, system: None }
     }
 
+    /// Replaces the variables, and keeps the directories.
+    #[cfg(feature = "contexts")]
+    pub(crate) fn with_variables(
+        self,
+        variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { variable: Arc::new(variable), ..self }
+    }
+
     /// Sets the home directory, in which the client searches for `.huaweicloud/credentials`,
     /// `.huaweicloud/regions.yaml` and `.config/openstack/clouds.yaml`.
     pub fn home(mut self, path: impl Into<PathBuf>) -> Self {

@@ -13,6 +13,7 @@
 
 mod captured_log;
 mod child;
+mod contexts;
 mod fault_matrix;
 mod logging;
 mod masking;

@@ -168,8 +168,8 @@ fn the_name_of_a_job_begins_with_that_of_its_script() {
 
 #[test]
 fn the_context_gives_flavor_and_pool_unless_one_is_given() {
-    let context =
-        Context { flavor: Some("f".to_owned()), pool: Some("p".to_owned()), ..Context::default() };
+    let mut context = Context::default();
+    (context.flavor, context.pool) = (Some("f".to_owned()), Some("p".to_owned()));
     let client = Client::builder()
         .endpoint("https://modelarts.example.com")
         .project_id("p")

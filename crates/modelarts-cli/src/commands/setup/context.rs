@@ -1,6 +1,6 @@
 //! Command `modelarts context`, which manages contexts.
 
-use std::{fmt::Write, path::Path};
+use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use clap::{Args, Subcommand};
 use futures::stream;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    context::{ConfigEdit, ConfigFile, Context, fields},
+    context::{ConfigEdit, Context, Contexts, fields},
     exit_status::ExitStatus,
     failure::Failure,
     output::{Column, Document, Row, or_dash},
@@ -22,6 +22,11 @@ const NOTES: &str = "\
 A context has settings of a cloud, a project or an emulator. It holds no secrets: credentials come
 from variables and files, which `modelarts doctor` lists. --context and the variable
 MODELARTS_CONTEXT select a context for one command or shell.";
+
+const ENV_NOTES: &str = "\
+`eval \"$(modelarts context env dev)\"` sets the variables for the programs of a shell.
+The variables of an emulator include its keys. --output json prints them as the object `variables`.
+Programs in Rust can use Client::from_context of modelarts-ext instead.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
@@ -66,6 +71,13 @@ enum Action {
         /// Name of the context.
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// Prints the environment variables of a context, as commands of a shell.
+    #[command(after_help = ENV_NOTES)]
+    Env {
+        /// Name of the context; by default, the selected context.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
     },
     /// Prints the path of the file with the contexts.
     Path,
@@ -153,6 +165,23 @@ impl Document for ContextPath {
     }
 }
 
+/// Environment variables of a context.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ContextVariables {
+    /// Values of the variables, by their names.
+    variables: BTreeMap<String, String>,
+}
+
+impl Document for ContextVariables {
+    fn text(&self, _: bool, _: Option<u16>) -> String {
+        let lines = self.variables.iter().map(|(name, value)| {
+            // Between single quotes, a shell changes no character.
+            format!("export {name}='{}'", value.replace('\'', r"'\''"))
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl ContextCommand {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         match self.action.unwrap_or(Action::List) {
@@ -161,8 +190,9 @@ impl ContextCommand {
             Action::Use { name, .. } => select(session, name)?,
             Action::Set { name, settings } => set(session, &name, &settings)?,
             Action::Delete { name } => delete(&name)?,
+            Action::Env { name } => env(session, name)?,
             Action::Path => {
-                let path = ConfigFile::path()?.display().to_string();
+                let path = Contexts::path().map_err(Failure::usage)?.display().to_string();
                 session.output.document(&ContextPath { path })?;
             }
         }
@@ -171,8 +201,8 @@ impl ContextCommand {
 }
 
 async fn list(session: &Session) -> Result<(), Failure> {
-    let path = ConfigFile::path()?;
-    let file = ConfigFile::read(&path)?;
+    let path = Contexts::path().map_err(Failure::usage)?;
+    let file = Contexts::read(&path).map_err(Failure::usage)?;
     let selected = session.selection.requested().map(str::to_owned);
     let selected = selected.or(file.current);
     let rows = file.contexts.into_iter().map(|(name, settings)| ContextRow {
@@ -199,8 +229,19 @@ async fn list(session: &Session) -> Result<(), Failure> {
 }
 
 fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
-    let path = ConfigFile::path()?;
-    let file = ConfigFile::read(&path)?;
+    session.output.document(&named(session, name)?)
+}
+
+fn env(session: &Session, name: Option<String>) -> Result<(), Failure> {
+    let ContextRow { name, settings, .. } = named(session, name)?;
+    let variables = settings.emulator_variables(&name).map_err(Failure::usage)?;
+    session.output.document(&ContextVariables { variables })
+}
+
+/// Returns the context of this name, or the selected context.
+fn named(session: &Session, name: Option<String>) -> Result<ContextRow, Failure> {
+    let path = Contexts::path().map_err(Failure::usage)?;
+    let file = Contexts::read(&path).map_err(Failure::usage)?;
     let selected = session.selection.requested().map(str::to_owned);
     let selected = selected.or(file.current.clone());
     let name = name.or(selected.clone()).ok_or_else(|| {
@@ -209,17 +250,17 @@ fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
              must name a context",
         )
     })?;
-    session.output.document(&ContextRow {
+    Ok(ContextRow {
         current: selected.as_ref() == Some(&name),
-        settings: file.context(&path, &name)?.clone(),
+        settings: file.get(&path, &name).map_err(Failure::usage)?.clone(),
         name,
     })
 }
 
 fn select(session: &Session, name: Option<String>) -> Result<(), Failure> {
-    let path = ConfigFile::path()?;
+    let path = Contexts::path().map_err(Failure::usage)?;
     if let Some(name) = &name {
-        ConfigFile::read(&path)?.context(&path, name)?;
+        Contexts::read(&path).map_err(Failure::usage)?.get(&path, name).map_err(Failure::usage)?;
     }
     let mut edit = ConfigEdit::open(&path)?;
     edit.set_current(name.as_deref().unwrap_or_default());
@@ -250,8 +291,8 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
 
 fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure> {
     check_name(name)?;
-    let path = ConfigFile::path()?;
-    let file = ConfigFile::read(&path)?;
+    let path = Contexts::path().map_err(Failure::usage)?;
+    let file = Contexts::read(&path).map_err(Failure::usage)?;
     let mut edit = ConfigEdit::open(&path)?;
     for setting in settings {
         // The message does not contain the text, because it may be a key.
@@ -282,8 +323,8 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
 /// Prints a warning on stderr if no endpoint is known for the region. The region is stored
 /// nevertheless: the clouds open new regions, and a later file can define others.
 fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
-    let file = ConfigFile::read(path)?;
-    let context = file.context(path, name)?;
+    let file = Contexts::read(path).map_err(Failure::usage)?;
+    let context = file.get(path, name).map_err(Failure::usage)?;
     let (Some(region), None) = (&context.region, &context.endpoint) else {
         return Ok(());
     };
@@ -301,9 +342,9 @@ fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
 }
 
 fn delete(name: &str) -> Result<(), Failure> {
-    let path = ConfigFile::path()?;
-    let file = ConfigFile::read(&path)?;
-    let context = file.context(&path, name)?;
+    let path = Contexts::path().map_err(Failure::usage)?;
+    let file = Contexts::read(&path).map_err(Failure::usage)?;
+    let context = file.get(&path, name).map_err(Failure::usage)?;
     let mut edit = ConfigEdit::open(&path)?;
     edit.remove(name);
     let was_current = file.current.as_deref() == Some(name);

@@ -187,7 +187,7 @@ mod unix {
             console::page::{check_address, start_page},
             setup::context,
         },
-        context::{CONNECTION_FILE, ConfigEdit, ConfigFile, Selection, connection},
+        context::{CONNECTION_FILE, ConfigEdit, Contexts, Selection, connection},
         failure::Failure,
         session::Session,
         state,
@@ -231,9 +231,9 @@ mod unix {
             Some(directory) => std::path::absolute(directory).map_err(Failure::local)?,
             None => default_directory(name)?,
         };
-        let config = ConfigFile::path()?;
+        let config = Contexts::path().map_err(Failure::usage)?;
         // An invalid file of contexts is reported before any job runs.
-        let known = ConfigFile::read(&config)?.contexts.remove(name);
+        let known = Contexts::read(&config).map_err(Failure::usage)?.contexts.remove(name);
         let is_new = known.is_none();
         let mut bucket = dev.bucket.clone();
         if let Some(known) = known {

@@ -119,6 +119,33 @@ fn show_prints_the_named_or_the_selected_context() {
 }
 
 #[test]
+fn env_prints_the_variables_of_a_context_for_a_shell() {
+    let settings = Settings::new(FILE);
+    settings
+        .run("context env")
+        .code(0)
+        .stderr_eq("")
+        .stdout_eq("export MODELARTS_OBS_BUCKET='team-bucket'\nexport MODELARTS_REGION='eu-de'\n");
+    let data = settings.path().join("it's here");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("connection.json"), r#"{"HUAWEICLOUD_SDK_SK": "it's"}"#).unwrap();
+    let set = format!("data_dir={}", data.display());
+    isolated(settings.path()).args(["context", "set", "dev", &set]).assert().code(0);
+    let output = settings.run("context env dev").code(0);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert_eq!(text, "export HUAWEICLOUD_SDK_SK='it'\\''s'\n");
+    let output = settings.run("context env dev -o json").code(0);
+    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(document["variables"], json!({"HUAWEICLOUD_SDK_SK": "it's"}));
+    fs::remove_file(data.join("connection.json")).unwrap();
+    assert_eq!(
+        settings.refusal("context env dev"),
+        "error: the emulator of the context dev is not running; start it with `modelarts dev \
+         --name dev --data-dir [DIR]/it's here`\n"
+    );
+}
+
+#[test]
 fn use_changes_only_the_current_context() {
     let settings = Settings::new(FILE);
     let output = settings.run("context use lab").code(0);

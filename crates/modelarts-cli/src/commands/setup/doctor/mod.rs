@@ -18,7 +18,7 @@ use self::{
     storage::{Origins, check_obs},
 };
 use crate::{
-    context::{CONNECTION_FILE, ConfigFile},
+    context::{CONNECTION_FILE, Contexts},
     exit_status::ExitStatus,
     failure::Failure,
     session::Session,
@@ -81,7 +81,7 @@ impl Doctor {
 
 /// Reports the file of the contexts, and the selected context.
 fn settings(session: &Session) -> Result<Finding, Failure> {
-    let path = ConfigFile::path()?;
+    let path = Contexts::path().map_err(Failure::usage)?;
     let file = match path.exists() {
         true => path.display().to_string(),
         false => format!("{} does not exist", path.display()),
