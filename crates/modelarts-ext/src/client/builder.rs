@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use modelarts_api::types;
 
 use crate::{
-    clock::{Clock, SystemClock},
+    clock::Clock,
     config::{cloud::Cloud, endpoints::ProjectRef, environment::Environment},
     credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
     http::{
@@ -40,7 +40,8 @@ pub struct ClientBuilder {
 #[derive(Clone)]
 pub(super) struct CallSettings {
     pub(super) signing: SigningScheme,
-    pub(super) clock: Arc<dyn Clock>,
+    /// Clock; `None` for the system clock.
+    pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) max_pause: Option<Duration>,
     pub(super) retry: RetryPolicy,
     pub(super) timeout: Duration,
@@ -55,7 +56,7 @@ impl Default for CallSettings {
     fn default() -> Self {
         Self {
             signing: SigningScheme::default(),
-            clock: Arc::new(SystemClock),
+            clock: None,
             max_pause: None,
             retry: RetryPolicy::default(),
             timeout: Duration::from_secs(120),
@@ -204,13 +205,14 @@ impl ClientBuilder {
 
     /// Sets the clock of the client. Default: the system clock.
     pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.calls.clock = Arc::new(clock);
+        self.calls.clock = Some(Arc::new(clock));
         self
     }
 
     /// Shortens each pause between two requests to `max`, for tests: those of retries, also for
     /// `Retry-After`, of polls, and of rate limits. Default: the milliseconds in
-    /// `MODELARTS_MAX_PAUSE_MS`, which an emulator without delays sets; otherwise no maximum.
+    /// `MODELARTS_MAX_PAUSE_MS`, which an emulator without delays sets, unless the client has a
+    /// [`clock`](Self::clock) of its own; otherwise no maximum.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -7,7 +7,7 @@ use reqwest::{Url, header::HeaderValue};
 
 use crate::{
     client::{Client, Location, builder::ClientBuilder},
-    clock::ShortPauses,
+    clock::{ShortPauses, SystemClock},
     config::{
         cloud::Cloud,
         endpoints::{self, ProjectRef, Service},
@@ -167,12 +167,15 @@ impl ClientBuilder {
             }
         };
         found.credentials.check()?;
-        let mut calls = self.calls;
+        let calls = self.calls;
         calls.signing.check()?;
-        let max_pause =
-            calls.max_pause.map_or_else(|| max_pause(&environment), |max| Ok(Some(max)));
-        if let Some(max_pause) = max_pause? {
-            calls.clock = Arc::new(ShortPauses { clock: calls.clock, max_pause });
+        let max_pause = match (calls.max_pause, &calls.clock) {
+            (None, None) => max_pause(&environment)?,
+            (max, _) => max,
+        };
+        let mut clock = calls.clock.unwrap_or_else(|| Arc::new(SystemClock));
+        if let Some(max_pause) = max_pause {
+            clock = Arc::new(ShortPauses { clock, max_pause });
         }
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
@@ -193,7 +196,7 @@ impl ClientBuilder {
         let outside = is_outside.then(|| self.http.client(true, false).ok()).flatten();
         let context = ProviderContext {
             http: outside.unwrap_or_else(|| http.clone()),
-            clock: Arc::clone(&calls.clock),
+            clock: Arc::clone(&clock),
             is_secure: !loopback,
             others: Arc::new(HttpClients::new(self.http.clone())),
             observer: calls.observer.clone(),
@@ -204,7 +207,7 @@ impl ClientBuilder {
         });
         let region = region.or_else(|| endpoints::region_of(&endpoint));
         let of_endpoint = region.is_some().then(|| "the endpoint".into());
-        let shared = Shared::new(&calls.retry, calls.overall_timeout, calls.clock.now());
+        let shared = Shared::new(&calls.retry, calls.overall_timeout, clock.now());
         Ok(ResolvedConfig {
             location: Location {
                 cloud,
@@ -225,7 +228,7 @@ impl ClientBuilder {
                     signing: calls.signing,
                 },
                 connector,
-                clock: calls.clock,
+                clock,
                 retry: calls.retry,
                 timeout: calls.timeout,
                 language: calls.language,

@@ -111,6 +111,10 @@ impl Filter {
         TimeKey(FilterKey::CreateTime)
     }
 
+    pub(super) fn is_on_phase(&self) -> bool {
+        self.key == FilterKey::Phase
+    }
+
     /// Creates a condition with any key. Only an empty list and blank values are rejected.
     #[must_use]
     pub fn raw(

@@ -203,6 +203,24 @@ impl ListJobs {
         self
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.query.client
+    }
+
+    pub(super) fn with_client(mut self, client: Client) -> Self {
+        self.query.client = client;
+        self
+    }
+
+    pub(super) fn has_phase_condition(&self) -> bool {
+        self.query.filters.iter().any(Filter::is_on_phase)
+    }
+
+    pub(super) fn newest_first(mut self) -> Self {
+        self.query.order = types::SortOrder::Desc;
+        self.sort_by(types::JobSortField::CreateTime)
+    }
+
     /// Sorts the jobs in ascending order, oldest first.
     pub fn oldest_first(mut self) -> Self {
         self.query.order = types::SortOrder::Asc;

@@ -34,6 +34,7 @@
 //! | phases of a job with their times | [`Job::phases`] |
 //! | end of a job | [`wait`] |
 //! | cause of a failure, a stop or a wait | [`JobHandle::explain`], [`Job::status_reason`] |
+//! | changes of all jobs, across restarts of a program | [`TrainingJobs::watch`] |
 //! | ends of many jobs | [`TrainingJobs::wait_all`] |
 //! | many jobs, of which a few run at a time | [`TrainingJobs::submit_all`] |
 //! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
@@ -74,3 +75,4 @@ pub use phases::JobPhase;
 pub use submit_all::SubmitAll;
 pub use training_jobs::JobRef;
 pub use training_jobs::TrainingJobs;
+pub use wait::{JobChange, JobWatch, WatchPosition};

@@ -123,6 +123,11 @@ impl JobSet {
         self.results.extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
     }
 
+    /// Returns the jobs as they were read last, and `true` for a job that no longer exists.
+    pub(super) fn into_jobs(self) -> impl Iterator<Item = (Job, bool)> {
+        self.jobs.into_values().map(|entry| (entry.job, entry.state == JobState::Gone))
+    }
+
     pub(super) fn abandon(&mut self) -> Vec<Job> {
         let jobs = std::mem::take(&mut self.jobs).into_values();
         jobs.map(|entry| entry.job).collect()

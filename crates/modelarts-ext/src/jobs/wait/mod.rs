@@ -40,10 +40,12 @@ mod round;
 #[cfg(test)]
 mod round_tests;
 mod waited;
+mod watch;
 
 pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
 pub use waited::Waited;
+pub use watch::{JobChange, JobWatch, WatchPosition};
 
 use std::{future::IntoFuture, sync::Arc, time::Duration};
 

@@ -27,5 +27,6 @@ mod wait_all;
 mod wait_rate;
 mod wait_throughput;
 mod waiters;
+mod watch;
 mod watch_modes;
 mod whole_logs;

@@ -7,9 +7,8 @@ use std::{
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
-    Client, RetryPolicy,
+    Client, ClientBuilder, RetryPolicy,
     client::Attempt,
-    config::Environment,
     credentials::{FetchCredentials, Password},
 };
 use tokio_rustls::rustls::crypto::ring;
@@ -114,16 +113,23 @@ async fn every_pause_ends_at_the_maximum() {
     client.training_jobs().list().collect(1).await.unwrap();
     assert_eq!(site.clock.slept(), [max; 4]);
 
-    let variables = |name: &str| (name == "MODELARTS_MAX_PAUSE_MS").then(|| "5".to_owned());
-    let environment = Environment::new(variables);
-    let client = site.client().environment(environment).build().unwrap();
-    site.fault(1, LIST, Fault::retry_after(429, 20));
-    client.training_jobs().list().collect(1).await.unwrap();
-    assert_eq!(site.clock.slept(), [max; 5]);
-
-    let wrong = Environment::new(|name| name.contains("PAUSE").then(|| "5 ms".to_owned()));
+    // The variable of the emulator applies, unless the client has a clock of its own.
+    let of_emulator = || ClientBuilder::from_vars(site.emulator.vars());
+    for (client, expected) in [
+        (of_emulator(), Duration::from_millis(20)),
+        (of_emulator().clock(site.clock.clone()), Duration::MAX),
+        (of_emulator().clock(site.clock.clone()).max_pause(max), max),
+    ] {
+        let context = client.build().unwrap().provider_context().clone();
+        assert_eq!(context.clock.max_pause(), expected);
+    }
+    let vars = site.emulator.vars();
+    let wrong = move |name: &str| match name {
+        "MODELARTS_MAX_PAUSE_MS" => Some("5 ms".to_owned()),
+        name => vars(name),
+    };
     assert_eq!(
-        refused(site.client().environment(wrong).build()).to_string(),
+        refused(ClientBuilder::from_vars(wrong).build()).to_string(),
         "MODELARTS_MAX_PAUSE_MS is \"5 ms\"; it must be a number of milliseconds"
     );
 }
