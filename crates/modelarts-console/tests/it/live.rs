@@ -225,9 +225,12 @@ async fn a_job_that_cannot_be_followed_is_followed_again_later() {
 
 #[tokio::test]
 async fn many_pages_share_one_poller() {
-    let fixture =
-        Fixture::with(|emulator| emulator, |console| console.interval(Duration::from_secs(3600)))
-            .await;
+    let fixture = Fixture::with_client(
+        |emulator| emulator,
+        |client| client.max_pause(Duration::MAX),
+        |console| console.interval(Duration::from_secs(3600)),
+    )
+    .await;
     let id = running(&fixture).await;
     let mut streams = Vec::new();
     for view in ["overview", "events", "usage", "events"].repeat(5) {

@@ -16,7 +16,7 @@ use crate::{
         process::{
             ProcessRunner, Settings,
             environment::HostEnvironment,
-            view::{Container, Sight},
+            view::{Container, LazySight},
         },
         simulated::{SimulatedRunner, script::Script},
         worker_files::WorkerFiles,
@@ -73,7 +73,7 @@ pub(super) async fn create(
         RunnerKind::Process => {
             let files = WorkerFiles::new(data_dir, settings.obs, settings.datasets);
             let files = files.map_err(unusable)?;
-            let sight = Sight::find(container, data_dir).await;
+            let sight = LazySight::new(container, data_dir).await;
             let settings = Settings {
                 sight: sight.map_err(StartError::Container)?,
                 package: data_dir.join("moxing"),

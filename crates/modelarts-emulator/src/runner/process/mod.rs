@@ -46,7 +46,7 @@ use crate::{
             log_pump::Pump,
             python::{Python, python3},
             run::{ActiveRuns, FailedStart, ProcessRun, Started},
-            view::{HOSTS, RUN_OPTIONS, Sight, Stage, ViewStatus, host_table},
+            view::{HOSTS, LazySight, RUN_OPTIONS, Stage, ViewStatus, host_table},
         },
         worker_files::WorkerFiles,
     },
@@ -71,7 +71,7 @@ pub(crate) struct Settings {
     pub(crate) nfs: PathBuf,
     pub(crate) host: HostEnvironment,
     /// View of this machine for the code, unless the code runs in an image.
-    pub(crate) sight: Sight,
+    pub(crate) sight: LazySight,
     /// Directory for the wheel of MoXing.
     pub(crate) package: PathBuf,
     /// Command that runs code in an image. `None` if this machine's files replace the image.
@@ -145,7 +145,8 @@ impl ProcessRunner {
         let python = python.ok_or_else(|| io::Error::other("there is no python3"))?;
         let directory = self.files.directory(worker)?;
         let root = directory.root();
-        let stage = self.stage(worker, &directory, Some(python), &[])?;
+        let sight = self.settings.sight.get().await;
+        let stage = self.stage(worker, &directory, Some(python), &[], sight)?;
         let file = worker.request.code_copy().host_path(&stage.root).join(file);
         let run = self.runs.processes.run_mark(root, Some(INSTALLATION_PART));
         let watchdog = &self.runs.watchdog;
@@ -161,7 +162,7 @@ impl ProcessRunner {
     }
 
     async fn start(&self, worker: &Worker) -> Box<dyn Run> {
-        if let Some(notice) = self.settings.sight.notice()
+        if let Some(notice) = self.settings.sight.get().await.notice()
             && let Err(error) = self.files.log(worker, &notice)
         {
             tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
@@ -194,7 +195,8 @@ impl ProcessRunner {
         let home = request.working_dir.clone();
         let home = home.unwrap_or_else(|| request.code_copy());
         directory.directory(home.relative())?;
-        let stage = self.stage(worker, &directory, python, &request.volumes)?;
+        let sight = self.settings.sight.get().await;
+        let stage = self.stage(worker, &directory, python, &request.volumes, sight)?;
         let wheel = ContainerPath::from_static(PACKAGE_DIR).join(moxing::WHEEL);
         let wheel = wheel.host_path(&stage.root);
         let packages = match python {

@@ -249,8 +249,10 @@ fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> 
         };
         let Some(stat) = Stat::of(id) else { continue };
         has_proc = true;
-        // Process 1 of a container may never collect a dead orphan.
-        if matches!(stat.state, b'Z' | b'X') || stat.started < since {
+        // Process 1 of a container may never collect a dead orphan. Threads of the kernel have no
+        // process group.
+        let is_of_kernel = stat.group == 0;
+        if is_of_kernel || matches!(stat.state, b'Z' | b'X') || stat.started < since {
             continue;
         }
         // The environments of other users' processes cannot be read.

@@ -26,6 +26,7 @@ impl ProcessRunner {
         directory: &ConfinedDir,
         python: Option<&Python>,
         volumes: &[Volume],
+        sight: &Sight,
     ) -> io::Result<Stage> {
         directory.directory(Path::new("tmp"))?;
         self.files.make_scratch(directory)?;
@@ -36,7 +37,7 @@ impl ProcessRunner {
             .collect();
         let sources = sources?;
         let obs = self.files.obs.root();
-        match &self.settings.sight {
+        match sight {
             Sight::Container(view) if self.image_command(worker).is_none() => {
                 let places = Backstage {
                     worker: directory,

@@ -25,7 +25,7 @@ use crate::{
     runner::{
         launcher::Launcher,
         launcher::{Exit, Run},
-        process::{ProcessRunner, Settings, environment::HostEnvironment, view::Sight},
+        process::{ProcessRunner, Settings, environment::HostEnvironment, view::LazySight},
         slurm::{
             launcher::exit_path,
             protocol::{Command, ExitRecord, Message, Request, Specification, Stop},
@@ -282,7 +282,7 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
             obs: None,
             devices: DEVICE_VARIABLES.iter().filter_map(device).collect(),
         },
-        sight: Sight::Machine,
+        sight: LazySight::machine(),
         package: directory.with_added_extension("moxing"),
         image: site.image.clone(),
         log_cap: site.log_cap,

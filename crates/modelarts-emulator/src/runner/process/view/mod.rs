@@ -16,7 +16,7 @@ use std::{
 
 use rustix::process::{getgid, getuid};
 use serde::Deserialize;
-use tokio::process::Command;
+use tokio::{process::Command, sync::OnceCell};
 
 use crate::{
     files::{
@@ -50,7 +50,39 @@ impl Container {
     }
 }
 
-/// Container view of the workers on this machine, as found at the start of the emulator.
+/// Container view of the workers on this machine. A view that is not required is tested when the
+/// first worker needs it, because the test starts a process.
+#[derive(Debug)]
+pub(crate) struct LazySight {
+    place: PathBuf,
+    found: OnceCell<Sight>,
+}
+
+impl LazySight {
+    /// Returns the view for `setting`, tested in `place`. Returns an error if a required view fails.
+    pub(crate) async fn new(setting: Container, place: &Path) -> Result<Self, String> {
+        let found = match setting {
+            Container::Auto => OnceCell::new(),
+            Container::Bwrap => OnceCell::from(Sight::Container(View::probe(place).await?)),
+            Container::None => OnceCell::from(Sight::Machine),
+        };
+        Ok(Self { place: place.to_owned(), found })
+    }
+
+    /// Returns this machine as it is.
+    pub(crate) fn machine() -> Self {
+        Self { place: PathBuf::new(), found: OnceCell::from(Sight::Machine) }
+    }
+
+    pub(super) async fn get(&self) -> &Sight {
+        let probe = async {
+            let view = View::probe(&self.place).await;
+            view.map_or_else(Sight::Unavailable, Sight::Container)
+        };
+        self.found.get_or_init(|| probe).await
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Sight {
     Container(View),
@@ -60,18 +92,6 @@ pub(crate) enum Sight {
 }
 
 impl Sight {
-    /// Finds the view for `setting`, tested in `place`. Returns an error if a required view fails.
-    pub(crate) async fn find(setting: Container, place: &Path) -> Result<Self, String> {
-        if setting == Container::None {
-            return Ok(Self::Machine);
-        }
-        match (View::probe(place).await, setting) {
-            (Ok(view), _) => Ok(Self::Container(view)),
-            (Err(reason), Container::Bwrap) => Err(reason),
-            (Err(reason), _) => Ok(Self::Unavailable(reason)),
-        }
-    }
-
     pub(super) fn notice(&self) -> Option<String> {
         let Self::Unavailable(reason) = self else {
             return None;
