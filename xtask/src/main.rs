@@ -3,6 +3,7 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
+mod api;
 mod dist;
 mod docs;
 mod json;
@@ -58,6 +59,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the lists of the public API of the crates, in xtask/api
+    Api {
+        /// Fails on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds the files of a release of the description, in target/dist
     #[command(args_conflicts_with_subcommands = true)]
     Dist {
@@ -96,6 +103,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
+        Command::Api { check } => api::run(check),
         Command::Dist { other: Some(Dist::Notices), .. } => {
             dist::notices().map(|()| ExitCode::SUCCESS)
         }

@@ -48,7 +48,7 @@ impl Emulator {
     /// - `MODELARTS_OBS_ENDPOINT`: `obs_url`, the base URL of OBS over HTTP; without the feature
     ///   `obs`, the `file://` URL of [`obs_root`](Self::obs_root)
     /// - `MODELARTS_MAX_PAUSE_MS`: 20, the maximum pause of a client of modelarts-ext between two
-    ///   requests; only with [`Timing::instant`](crate::clock::Timing::instant)
+    ///   requests; only with [`Timing::instant`](crate::Timing::instant)
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
