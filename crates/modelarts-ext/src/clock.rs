@@ -70,12 +70,12 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn max_pause(&self) -> Duration {
         Duration::MAX
     }
+}
 
-    /// Returns a future that completes after a pause between two requests: after `duration`, or the
-    /// [maximum](Self::max_pause) if that is shorter. Default: a [`sleep`](Self::sleep).
-    fn pause(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        self.sleep(duration.min(self.max_pause()))
-    }
+/// Returns a future that completes after a pause between two requests: after `duration`, or the
+/// [maximum](Clock::max_pause) if that is shorter.
+pub(crate) fn pause(clock: &dyn Clock, duration: Duration) -> BoxFuture<'static, ()> {
+    clock.sleep(duration.min(clock.max_pause()))
 }
 
 /// Clock with a maximum pause, for tests.

@@ -51,9 +51,11 @@ impl Selection {
         Ok(self.found.get_or_init(|| (name, context)))
     }
 
-    /// Returns the environment of the client.
+    /// Returns the environment of the client: that of the process, unless a context is selected.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
-        let name = self.name()?.unwrap_or_default();
+        let Some(name) = self.name()? else {
+            return Ok(Environment::of_process());
+        };
         self.context()?.environment(name).map_err(Failure::usage)
     }
 

@@ -83,7 +83,7 @@ async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Reply {
 }
 
 async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Reply {
-    ok(json!(*state.traffic.request_counts.all()))
+    ok(json!(state.traffic.request_counts.all()))
 }
 
 async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {

@@ -141,7 +141,8 @@ pub struct RequestCount {
 
 /// Counts of requests by operationId, a map of all implemented operations. The debug form contains
 /// only operations that were requested.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct RequestCounts(BTreeMap<&'static str, RequestCount>);
 
 impl Deref for RequestCounts {
@@ -158,6 +159,15 @@ impl IntoIterator for RequestCounts {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a RequestCounts {
+    type Item = (&'a &'static str, &'a RequestCount);
+    type IntoIter = btree_map::Iter<'a, &'static str, RequestCount>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 

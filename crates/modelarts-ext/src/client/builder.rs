@@ -211,8 +211,8 @@ impl ClientBuilder {
 
     /// Shortens each pause between two requests to `max`, for tests: those of retries, also for
     /// `Retry-After`, of polls, and of rate limits. Default: the milliseconds in
-    /// `MODELARTS_MAX_PAUSE_MS`, which an emulator without delays sets, unless the client has a
-    /// [`clock`](Self::clock) of its own; otherwise no maximum.
+    /// `MODELARTS_MAX_PAUSE_MS`, which an emulator without delays sets, if the endpoint is on this
+    /// machine and the client has no [`clock`](Self::clock) of its own; otherwise no maximum.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

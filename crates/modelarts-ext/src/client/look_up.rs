@@ -2,7 +2,7 @@
 
 use crate::{
     client::{Client, resolve::ResolvedConfig},
-    clock::since,
+    clock::{self, since},
     config::endpoints,
     credentials::identity::{CurrentUser, Identity},
     error::Error,
@@ -55,7 +55,7 @@ async fn look_up<T, F: Future<Output = Result<T, Error>>>(
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
-            clock.pause(wait).await;
+            clock::pause(clock, wait).await;
             retries += 1;
         }
     };

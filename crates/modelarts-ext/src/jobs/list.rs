@@ -212,8 +212,14 @@ impl ListJobs {
         self
     }
 
-    pub(super) fn has_phase_condition(&self) -> bool {
-        self.query.filters.iter().any(Filter::is_on_phase)
+    /// Returns `true` if a job can begin or cease to meet a condition.
+    pub(super) fn has_changing_condition(&self) -> bool {
+        !self.query.host_ips.is_empty() || self.query.filters.iter().any(Filter::is_on_phase)
+    }
+
+    pub(super) fn from_start(mut self) -> Self {
+        self.options.resume = None;
+        self
     }
 
     pub(super) fn newest_first(mut self) -> Self {

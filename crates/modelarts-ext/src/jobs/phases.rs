@@ -19,19 +19,22 @@ use crate::{
 pub struct JobPhase {
     /// Phase.
     pub phase: Phase,
-    /// Start of the phase.
-    pub start: Timestamp,
-    /// Start of the next phase; `None` for the last phase.
+    /// Start of the phase; `None` for the end of a job whose time is unknown.
+    pub start: Option<Timestamp>,
+    /// Start of the next phase; `None` for the last phase, or if it is unknown.
     pub end: Option<Timestamp>,
+    #[serde(skip)]
+    is_last: bool,
 }
 
 impl JobPhase {
     /// Returns the time that the job was in the phase, until `now` if the phase has not ended;
-    /// `None` for a final phase.
+    /// `None` for a final phase, or if the end is unknown.
     #[must_use]
     pub fn duration(&self, now: impl Into<Timestamp>) -> Option<Duration> {
-        let end = self.end.or_else(|| (!is_final(&self.phase)).then(|| now.into()))?;
-        Some(end.duration_since(self.start))
+        let is_current = self.is_last && !is_final(&self.phase);
+        let end = self.end.or_else(|| is_current.then(|| now.into()))?;
+        Some(end.duration_since(self.start?))
     }
 }
 
@@ -48,7 +51,7 @@ impl Job {
     ///
     /// let events = job.events().collect(1000).await?;
     /// for phase in job.phases(&events) {
-    ///     println!("{} {} {:?}", phase.start, phase.phase, phase.duration(SystemTime::now()));
+    ///     println!("{:?} {} {:?}", phase.start, phase.phase, phase.duration(SystemTime::now()));
     /// }
     /// # let names = |phases: Vec<modelarts_ext::jobs::JobPhase>| -> Vec<String> {
     /// #     phases.iter().map(|phase| phase.phase.to_string()).collect()
@@ -60,42 +63,46 @@ impl Job {
     #[must_use]
     pub fn phases(&self, events: &[Event]) -> Vec<JobPhase> {
         let of_events =
-            events.iter().filter_map(|event| Some((phase_of(&event.kind())?, event.time()?)));
-        let mut starts: Vec<(Phase, Timestamp)> = of_events.collect();
-        let of_details = self.phases_of_details();
-        let has_end = |starts: &[(Phase, _)]| starts.last().is_some_and(|(last, _)| is_final(last));
+            events.iter().filter_map(|event| Some((phase_of(&event.kind())?, Some(event.time()?))));
+        let mut starts: Vec<(Phase, Option<Timestamp>)> = of_events.collect();
         if starts.is_empty() {
-            starts = of_details;
-        } else if self.is_final() && !has_end(&starts) && has_end(&of_details) {
-            // The final phase appears in the details before its event.
-            starts.extend(of_details.last().cloned());
+            starts = self.phases_of_details();
         }
         starts.dedup_by(|next, last| next.0 == last.0);
-        // The details state the final phase exactly; the events of failures do not.
-        if let Some((last, _)) = starts.last_mut()
-            && self.is_final()
-            && is_final(last)
-        {
-            *last = self.phase();
+        if self.is_final() {
+            match starts.last_mut() {
+                // The details state the final phase exactly; the events of failures do not.
+                Some((last, _)) if is_final(last) => *last = self.phase(),
+                // The final phase appears in the details before its event.
+                _ => starts.push((self.phase(), self.ended_at())),
+            }
         }
-        let ends = starts.iter().skip(1).map(|(_, start)| Some(*start)).chain([None]);
-        let ends: Vec<Option<Timestamp>> = ends.collect();
-        let phases = starts.into_iter().zip(ends);
-        phases.map(|((phase, start), end)| JobPhase { phase, start, end }).collect()
+        let count = starts.len();
+        let ends: Vec<_> = starts.iter().skip(1).map(|(_, start)| *start).chain([None]).collect();
+        let phases = starts.into_iter().zip(ends).enumerate();
+        phases
+            .map(|(index, ((phase, start), end))| JobPhase {
+                phase,
+                start,
+                end,
+                is_last: index + 1 == count,
+            })
+            .collect()
     }
 
-    /// Returns the phases that the times in the details show, with their start times.
-    fn phases_of_details(&self) -> Vec<(Phase, Timestamp)> {
+    fn ended_at(&self) -> Option<Timestamp> {
+        Some(self.started_at()? + self.time_run()?)
+    }
+
+    /// Returns the phases before the end that the times in the details show, with their starts.
+    fn phases_of_details(&self) -> Vec<(Phase, Option<Timestamp>)> {
         let started = self.started_at();
         let created = self.created_at().map(|created| match (started, self.is_final()) {
-            (None, false) => (self.phase(), created),
-            _ => (Phase::Creating, created),
+            (None, false) => (self.phase(), Some(created)),
+            _ => (Phase::Creating, Some(created)),
         });
-        let ran = started.map(|started| (Phase::Running, started));
-        let end = started
-            .filter(|_| self.is_final())
-            .map(|started| (self.phase(), started + self.time_run().unwrap_or_default()));
-        [created, ran, end].into_iter().flatten().collect()
+        let ran = started.map(|started| (Phase::Running, Some(started)));
+        [created, ran].into_iter().flatten().collect()
     }
 }
 

@@ -11,7 +11,7 @@ use futures::future::{self, Either, FutureExt, Shared};
 use modelarts_api::BoxFuture;
 
 use crate::{
-    clock::{Clock, since},
+    clock::{self, Clock, since},
     error::{Error, ErrorKind},
 };
 
@@ -171,7 +171,7 @@ impl RateLimit {
         loop {
             let rest = self.rest_of_hold(clock.now());
             if !rest.is_zero() {
-                clock.pause(rest).await;
+                clock::pause(clock, rest).await;
                 continue;
             }
             let reserved_at = clock.now();
@@ -181,7 +181,7 @@ impl RateLimit {
             if turn.is_used {
                 return;
             }
-            clock.pause(pause).await;
+            clock::pause(clock, pause).await;
             turn.is_used = true;
             let lateness = since(clock, reserved_at).saturating_sub(pause);
             // A pause of the service may have begun since the reservation.

@@ -14,7 +14,7 @@ use reqwest::{
 };
 
 use crate::{
-    clock::since,
+    clock::{self, since},
     credentials::{
         Credentials,
         authenticate::{Secrets, authenticate, copy_without_auth},
@@ -106,10 +106,11 @@ impl HttpTransport {
                 // The error may contain the `Retry-After` of a response from IAM.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
+            let wait = wait.map(|wait| wait.min(self.clock.max_pause()));
             call.summary.retry_after = wait;
             if let (Some(limit), Some(wait)) = (&self.rate_limit, wait) {
                 // The pause also applies to concurrent calls.
-                limit.hold(self.clock.now(), wait.min(self.clock.max_pause()));
+                limit.hold(self.clock.now(), wait);
             }
             let secrets = signed_skew.and(call.secrets.last());
             (call.status, call.summary.request_id) = match (&response, secrets) {
@@ -159,6 +160,7 @@ impl HttpTransport {
             let delay = (!permanent && may_retry(operation.effect, result))
                 .then(|| self.retry.delay(retries, wait, since(&*self.clock, started)))
                 .flatten()
+                .map(|delay| delay.min(self.clock.max_pause()))
                 .filter(|delay| *delay < self.left(started))
                 .filter(|_| self.take_retry());
             observe(call, delay);
@@ -166,7 +168,7 @@ impl HttpTransport {
                 return response.map_err(|failed| failed.error);
             };
             tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
-            self.clock.pause(delay).await;
+            clock::pause(&*self.clock, delay).await;
             started += self.await_permit().await;
             retries += 1;
             left = self.left(started);

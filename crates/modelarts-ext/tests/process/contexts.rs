@@ -28,15 +28,10 @@ async fn a_context_of_an_emulator_has_all_settings_of_a_client() {
             message("prod"),
             "no context is named \"prod\" in DIR/config.toml; it must be one of: dev, old, otc"
         );
-        // The context has the region, and the variables have the keys but another endpoint.
-        assert_eq!(
-            message("otc").lines().next(),
-            Some(
-                "no project id; call project_id(), or set HUAWEICLOUD_SDK_PROJECT_ID or \
-                 HW_PROJECT_ID or OS_PROJECT_ID, or call connect() instead of build(), which looks \
-                 it up"
-            )
-        );
+        // The keys are those of the variables, and the endpoint is not.
+        let client = Client::from_context("otc").unwrap();
+        assert_eq!(client.endpoint(), "https://modelarts.eu-de.otc.t-systems.com/");
+        assert_eq!(client.project_id(), "p1");
         let error = refused(Client::from_env());
         assert_eq!(
             error.advice(),
@@ -56,7 +51,7 @@ async fn a_context_of_an_emulator_has_all_settings_of_a_client() {
     fs::write(path("data/connection.json"), serde_json::json!(variables).to_string()).unwrap();
     let file = format!(
         "[context.dev]\ndata_dir = {:?}\n[context.old]\ndata_dir = {:?}\n[context.otc]\nregion = \
-         \"eu-de\"\n",
+         \"eu-de\"\nproject_id = \"p1\"\n",
         path("data"),
         path("old")
     );

@@ -76,7 +76,7 @@ impl KeyProvider {
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "requesting credentials again");
-            clock.pause(wait).await;
+            clock.sleep(wait.min(clock.max_pause())).await;
             retries += 1;
         }
     }

@@ -23,9 +23,25 @@ A context has settings of a cloud, a project or an emulator. It holds no secrets
 from variables and files, which `modelarts doctor` lists. --context and the variable
 MODELARTS_CONTEXT select a context for one command or shell.";
 
+/// Prefixes of the variables of the SDK.
+const PREFIXES: [&str; 3] = ["MODELARTS_", "HUAWEICLOUD_SDK_", "OS_"];
+/// Variables with addresses, which all belong to one context.
+const ADDRESSES: [&str; 9] = [
+    "MODELARTS_ENDPOINT",
+    "MODELARTS_REGION",
+    "MODELARTS_CLOUD",
+    "MODELARTS_OBS_ENDPOINT",
+    "MODELARTS_OBS_BUCKET",
+    "MODELARTS_OBS_PREFIX",
+    "MODELARTS_MAX_PAUSE_MS",
+    "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+    "HUAWEICLOUD_SDK_PROJECT_ID",
+];
+
 const ENV_NOTES: &str = "\
 `eval \"$(modelarts context env dev)\"` sets the variables for the programs of a shell.
-The variables of an emulator include its keys. --output json prints them as the object `variables`.
+Addresses that the context does not set are unset. The variables of an emulator include its keys,
+which remain set until other keys replace them. --output json prints them as the object `variables`.
 Programs in Rust can use Client::from_context of modelarts-ext instead.";
 
 #[derive(Debug, Args)]
@@ -174,11 +190,15 @@ pub(crate) struct ContextVariables {
 
 impl Document for ContextVariables {
     fn text(&self, _: bool, _: Option<u16>) -> String {
-        let lines = self.variables.iter().map(|(name, value)| {
+        let set = self.variables.iter().map(|(name, value)| {
             // Between single quotes, a shell changes no character.
             format!("export {name}='{}'", value.replace('\'', r"'\''"))
         });
-        lines.collect::<Vec<_>>().join("\n")
+        // Addresses of another context must not apply.
+        let others = ADDRESSES.iter().filter(|name| !self.variables.contains_key(**name));
+        let others: Vec<&str> = others.copied().collect();
+        let unset = (!others.is_empty()).then(|| format!("unset {}", others.join(" ")));
+        unset.into_iter().chain(set).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -234,7 +254,12 @@ fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
 
 fn env(session: &Session, name: Option<String>) -> Result<(), Failure> {
     let ContextRow { name, settings, .. } = named(session, name)?;
-    let variables = settings.emulator_variables(&name).map_err(Failure::usage)?;
+    let mut variables = settings.emulator_variables(&name).map_err(Failure::usage)?;
+    // A shell executes the lines, and the file of an emulator may be the work of another user.
+    variables.retain(|name, _| {
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        is_plain && PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    });
     session.output.document(&ContextVariables { variables })
 }
 

@@ -121,19 +121,24 @@ fn show_prints_the_named_or_the_selected_context() {
 #[test]
 fn env_prints_the_variables_of_a_context_for_a_shell() {
     let settings = Settings::new(FILE);
-    settings
-        .run("context env")
-        .code(0)
-        .stderr_eq("")
-        .stdout_eq("export MODELARTS_OBS_BUCKET='team-bucket'\nexport MODELARTS_REGION='eu-de'\n");
+    settings.run("context env").code(0).stderr_eq("").stdout_eq(
+        "unset MODELARTS_ENDPOINT MODELARTS_CLOUD MODELARTS_OBS_ENDPOINT MODELARTS_OBS_PREFIX \
+         MODELARTS_MAX_PAUSE_MS HUAWEICLOUD_SDK_IAM_ENDPOINT HUAWEICLOUD_SDK_PROJECT_ID\nexport \
+         MODELARTS_OBS_BUCKET='team-bucket'\nexport MODELARTS_REGION='eu-de'\n",
+    );
     let data = settings.path().join("it's here");
     fs::create_dir(&data).unwrap();
-    fs::write(data.join("connection.json"), r#"{"HUAWEICLOUD_SDK_SK": "it's"}"#).unwrap();
+    fs::write(
+        data.join("connection.json"),
+        r#"{"HUAWEICLOUD_SDK_SK": "it's", "PATH": "/x", "OS_A=1; exit": ""}"#,
+    )
+    .unwrap();
     let set = format!("data_dir={}", data.display());
     isolated(settings.path()).args(["context", "set", "dev", &set]).assert().code(0);
     let output = settings.run("context env dev").code(0);
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-    assert_eq!(text, "export HUAWEICLOUD_SDK_SK='it'\\''s'\n");
+    assert_eq!(text.lines().nth(1), Some("export HUAWEICLOUD_SDK_SK='it'\\''s'"));
+    assert_eq!(text.lines().count(), 2);
     let output = settings.run("context env dev -o json").code(0);
     let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert_eq!(document["variables"], json!({"HUAWEICLOUD_SDK_SK": "it's"}));

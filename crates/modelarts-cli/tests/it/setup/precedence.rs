@@ -120,3 +120,12 @@ async fn doctor_shows_which_address_applies_and_why() {
         format!("; {dev} of the context dev applies, and {shell} of MODELARTS_ENDPOINT does not");
     assert_eq!((&settings["status"], found.ends_with(&end)), (&json!("warning"), true), "{found}");
 }
+
+/// Region variables of other tools do not count beside an endpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_context_the_endpoint_of_the_shell_applies() {
+    let fixture = Fixture::start().await;
+    let command = fixture.command("api ListTrainingJobs").env("HW_REGION_NAME", "eu-de");
+    assert(command).await.code(0);
+    assert_eq!(fixture.received().len(), 1);
+}

@@ -146,7 +146,7 @@ impl ProcessRunner {
         let directory = self.files.directory(worker)?;
         let root = directory.root();
         let sight = self.settings.sight.get().await;
-        let stage = self.stage(worker, &directory, Some(python), &[], sight)?;
+        let stage = self.stage(worker, &directory, Some(python), &[], &sight)?;
         let file = worker.request.code_copy().host_path(&stage.root).join(file);
         let run = self.runs.processes.run_mark(root, Some(INSTALLATION_PART));
         let watchdog = &self.runs.watchdog;
@@ -196,7 +196,7 @@ impl ProcessRunner {
         let home = home.unwrap_or_else(|| request.code_copy());
         directory.directory(home.relative())?;
         let sight = self.settings.sight.get().await;
-        let stage = self.stage(worker, &directory, python, &request.volumes, sight)?;
+        let stage = self.stage(worker, &directory, python, &request.volumes, &sight)?;
         let wheel = ContainerPath::from_static(PACKAGE_DIR).join(moxing::WHEEL);
         let wheel = wheel.host_path(&stage.root);
         let packages = match python {

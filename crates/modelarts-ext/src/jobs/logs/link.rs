@@ -18,7 +18,7 @@ use reqwest::{
 };
 
 use crate::{
-    clock::since,
+    clock::{self, since},
     error::{Error, ErrorKind, mask::Mask},
     http::{body, headers, observer::Attempt, url::is_loopback},
     jobs::logs::Logs,
@@ -225,7 +225,7 @@ impl LinkReader {
             return Err(failed.error);
         };
         tracing::debug!(error = %failed.error, offset = self.offset, pause = ?delay, "reading on");
-        transport.clock.pause(delay).await;
+        clock::pause(&*transport.clock, delay).await;
         self.retries += 1;
         Ok(())
     }

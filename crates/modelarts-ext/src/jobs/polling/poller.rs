@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    clock::Clock,
+    clock::{self, Clock},
     error::{Error, ErrorKind},
     transport::deadline::Deadline,
 };
@@ -102,7 +102,7 @@ impl Poller {
         loop {
             match self.step(self.deadline.clock().now(), self.deadline.left()) {
                 Step::Read => return self.deadline.run(requests).await,
-                Step::Sleep(pause) => self.deadline.clock().pause(pause).await,
+                Step::Sleep(pause) => clock::pause(self.deadline.clock(), pause).await,
                 Step::TimeOut => return None,
             }
         }
@@ -119,7 +119,7 @@ impl Poller {
         let pause = self.interval.pause.unwrap_or(self.interval.shortest);
         let pause = self.interval.with_jitter(pause).max(retry_after);
         let left = self.deadline.left().unwrap_or(pause);
-        self.deadline.clock().pause(pause.min(left)).await;
+        clock::pause(self.deadline.clock(), pause.min(left)).await;
     }
 
     pub(crate) fn is_due(&self, now: SystemTime) -> bool {

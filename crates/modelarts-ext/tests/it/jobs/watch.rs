@@ -1,6 +1,6 @@
 //! Tests of the watch of a project.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, task::Poll};
 
 use modelarts_emulator::faults::{Fault, FaultRule};
 use modelarts_ext::{
@@ -120,9 +120,6 @@ async fn every_phase_is_reported_once_across_restarts() {
 async fn a_phase_between_two_rounds_has_its_start() {
     let site = site().await;
     let mut watch = site.client.training_jobs().watch();
-    let job = site.job("a-short").submit().await.unwrap();
-    site.clock.advance(seconds(300)).await;
-    let job = job.get().await.unwrap();
     let other = site.job("z-long").submit().await.unwrap();
     let change = watch.next().await.unwrap();
     assert_eq!(change.job().id(), other.id());
@@ -148,7 +145,69 @@ async fn a_phase_between_two_rounds_has_its_start() {
             (text("Running"), "Completed".to_owned(), Some(end)),
         ]
     );
-    assert!(job.is_completed());
+}
+
+/// A call that is dropped while it waits for a response is continued by the next one.
+#[tokio::test]
+async fn a_dropped_call_loses_no_change() {
+    let site = site().await;
+    for name in ["a-long", "b-long", "c-long", "d-long"] {
+        site.job(name).submit().await.unwrap();
+    }
+    let mut watch = site.client.training_jobs().watch();
+    let mut reported = Reported::new();
+    let mut drops = 0;
+    while reported.len() < 4 {
+        let mut next = Box::pin(watch.next());
+        // Each poll ends at the next response.
+        match futures::poll!(&mut next) {
+            Poll::Ready(change) => add(&mut reported, &change.unwrap()),
+            Poll::Pending => drops += 1,
+        }
+        drop(next);
+        // The first change of each job is its phase, also after a restart between them.
+        let position = watch.position();
+        if reported.len() == 3 && drops > 0 {
+            watch = site.client.training_jobs().watch().resume(position);
+            drops = 0;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert!(reported.values().all(|phases| *phases == ["Running"]), "{reported:?}");
+}
+
+/// An idle project has no unfinished jobs, so only the search for new jobs succeeds.
+#[tokio::test]
+async fn failures_with_successes_between_them_are_tolerated() {
+    let site = site().await;
+    let mut watch = site.client.training_jobs().watch();
+    for _ in 0..2 {
+        let rule = FaultRule::times(5, LIST, status(503, None));
+        site.emulator.faults().add(rule).unwrap();
+        let end = site.now() + seconds(3600);
+        while site.now() < end {
+            // No job exists, so the watch runs rounds.
+            assert!(futures::poll!(Box::pin(watch.next())).is_pending());
+            tokio::task::yield_now().await;
+        }
+    }
+    site.job("a-long").submit().await.unwrap();
+    assert_eq!(watch.next().await.unwrap().job().name(), "a-long");
+}
+
+#[tokio::test]
+async fn a_position_of_another_project_is_refused() {
+    let site = site().await;
+    let position = json!({"project": "other", "newest": null, "jobs": []});
+    let position: WatchPosition = serde_json::from_value(position).unwrap();
+    let mut watch = site.client.training_jobs().watch().resume(position);
+    assert_eq!(
+        refused(watch.next().await).to_string(),
+        format!(
+            "the position is of the project other; it must be of the project of the client, {}",
+            site.client.project_id()
+        )
+    );
 }
 
 #[tokio::test]
@@ -166,7 +225,7 @@ async fn a_watch_has_the_conditions_of_its_search_and_survives_failures() {
     let mut watch = site.client.training_jobs().list().filter(phase).watch();
     assert_eq!(
         refused(watch.next().await).to_string(),
-        "the conditions of a watch must not be on the phase, because a job would leave the search \
-         when its phase changes; select the phases of the changes"
+        "the conditions of a watch must not be on the phase or on hosts, because a job would leave \
+         the search when they change; select the changes instead"
     );
 }

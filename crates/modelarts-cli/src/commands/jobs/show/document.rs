@@ -150,10 +150,12 @@ impl JobDocument {
     pub(super) fn new(job: &Job, events: &[Event], now: Timestamp) -> Self {
         let metadata = job.details().metadata.as_deref();
         let steps = job.phases(events);
-        let phases = steps.iter().map(|step| PhaseStep {
-            phase: step.phase.to_string(),
-            start: step.start.to_string(),
-            seconds: step.duration(now).map(|duration| duration.as_secs()),
+        let phases = steps.iter().filter_map(|step| {
+            Some(PhaseStep {
+                phase: step.phase.to_string(),
+                start: step.start?.to_string(),
+                seconds: step.duration(now).map(|duration| duration.as_secs()),
+            })
         });
         Self {
             id: job.id().to_owned(),

@@ -140,7 +140,7 @@ impl Text {
         let names = job.steps.iter().map(|step| step.phase.to_string().len());
         let width = names.max().unwrap_or_default();
         for step in &job.steps {
-            let start = local_time(step.start);
+            let start = step.start.map_or_else(|| "-".to_owned(), local_time);
             let duration = step.duration(job.now).map(output::duration).unwrap_or_default();
             self.line(&format!("{start}  {:<width$}  {duration}", step.phase.to_string()));
         }

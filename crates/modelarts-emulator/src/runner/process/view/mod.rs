@@ -12,6 +12,7 @@ use std::{
     net::ToSocketAddrs,
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
 
 use rustix::process::{getgid, getuid};
@@ -50,7 +51,7 @@ impl Container {
     }
 }
 
-/// Container view of the workers on this machine. A view that is not required is tested when the
+/// View of the workers on this machine. A container view that is not required is tested when the
 /// first worker needs it, because the test starts a process.
 #[derive(Debug)]
 pub(crate) struct LazySight {
@@ -70,20 +71,24 @@ impl LazySight {
     }
 
     /// Returns this machine as it is.
+    #[cfg(feature = "slurm")]
     pub(crate) fn machine() -> Self {
         Self { place: PathBuf::new(), found: OnceCell::from(Sight::Machine) }
     }
 
-    pub(super) async fn get(&self) -> &Sight {
-        let probe = async {
-            let view = View::probe(&self.place).await;
-            view.map_or_else(Sight::Unavailable, Sight::Container)
-        };
-        self.found.get_or_init(|| probe).await
+    /// Returns the view. After a failed test, the next call tests again, because the cause may have
+    /// been a lack of processes.
+    pub(super) async fn get(&self) -> Sight {
+        let probe = async { View::probe(&self.place).await.map(Sight::Container) };
+        match self.found.get_or_try_init(|| probe).await {
+            Ok(sight) => sight.clone(),
+            Err(reason) => Sight::Unavailable(reason),
+        }
     }
 }
 
-#[derive(Debug)]
+/// View that the code of a worker has of this machine.
+#[derive(Clone, Debug)]
 pub(crate) enum Sight {
     Container(View),
     /// A view is not possible, and was not required. The text states the cause and the remedy.
@@ -132,12 +137,13 @@ impl View {
                 .args(view.arguments(&mounts, "localhost"))
                 .args(["--", "/bin/sh", "-c", ":"])
                 .stdin(Stdio::null())
-                .output()
-                .await;
-            match output {
-                Ok(output) if output.status.success() => return Ok(view),
-                Ok(output) => error = String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-                Err(failure) => error = failure.to_string(),
+                .kill_on_drop(true)
+                .output();
+            match tokio::time::timeout(PROBE_TIMEOUT, output).await {
+                Ok(Ok(output)) if output.status.success() => return Ok(view),
+                Ok(Ok(output)) => error = String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                Ok(Err(failure)) => error = failure.to_string(),
+                Err(_) => error = format!("no end within {PROBE_TIMEOUT:?}"),
             }
         }
         let is_restricted = fs::read_to_string(USERNS_RESTRICTION)
@@ -163,6 +169,8 @@ impl View {
     }
 }
 
+/// Time limit of the test of a view.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Kernel file of Ubuntu: 1 if programs without a profile cannot create user namespaces.
 const USERNS_RESTRICTION: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 /// Path of the OBS root in a view.

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
-    clock::since,
+    clock::{self, since},
     config::cloud::Cloud,
     error::{CallSummary, Error, ErrorKind},
     jobs::{
@@ -214,7 +214,7 @@ impl Checked {
             };
             tracing::debug!(?pause, "the job does not exist, so the create is repeated");
             if !pause.is_zero() {
-                clock.pause(pause).await;
+                clock::pause(clock, pause).await;
             }
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     client::Client,
-    clock::{GATEWAY_CLOCK_SKEW, MAX_CLOCK_SKEW},
+    clock::{self, GATEWAY_CLOCK_SKEW, MAX_CLOCK_SKEW},
     error::Error,
     jobs::{
         create::{conversion::request_from_details, json_edit::text_at, submission::policy::Found},
@@ -202,7 +202,7 @@ pub(super) async fn find(
     let (mut other_exists, mut is_unclear) = (false, false);
     for pause in PAUSES {
         if !pause.is_zero() {
-            client.clock().pause(pause).await;
+            clock::pause(&**client.clock(), pause).await;
         }
         let mut jobs = named(client, body).stream();
         while let Some(job) = jobs.try_next().await? {
@@ -251,7 +251,7 @@ pub(super) async fn find_by_name(client: &Client, body: &Value) -> Result<Option
     let name = text_at(body, metadata::NAME);
     for pause in PAUSES {
         if !pause.is_zero() {
-            client.clock().pause(pause).await;
+            clock::pause(&**client.clock(), pause).await;
         }
         let mut jobs = named(client, body).stream();
         while let Some(job) = jobs.try_next().await? {
