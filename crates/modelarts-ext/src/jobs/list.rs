@@ -217,7 +217,7 @@ impl ListJobs {
         !self.query.host_ips.is_empty() || self.query.filters.iter().any(Filter::is_on_phase)
     }
 
-    pub(super) fn from_start(mut self) -> Self {
+    pub(super) fn without_position(mut self) -> Self {
         self.options.resume = None;
         self
     }
