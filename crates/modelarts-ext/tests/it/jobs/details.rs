@@ -188,3 +188,44 @@ async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     let phases = observations.iter().map(|seen| seen.job.phase());
     assert_eq!(phases.collect::<Vec<_>>(), [Phase::Running, Phase::Completed]);
 }
+
+/// The time of the end of a job that never ran is only in its events.
+#[tokio::test]
+async fn phases_without_a_known_time_have_no_duration() {
+    let site = Site::start().await;
+    let jobs = site.client.training_jobs();
+    let now = SystemTime::UNIX_EPOCH + seconds(1_768_466_000);
+    let created = 1_768_465_845_000_i64;
+    for (status, expected) in [
+        (
+            json!({"phase": "Terminated"}),
+            vec![("Creating", true, None), ("Terminated", false, None)],
+        ),
+        (json!({"phase": "Pending"}), vec![("Pending", true, Some(155))]),
+        (
+            json!({"phase": "Failed", "start_time": created + 5000}),
+            vec![("Creating", true, Some(5)), ("Running", true, None), ("Failed", false, None)],
+        ),
+        (
+            json!({"phase": "Failed", "start_time": created + 5000, "duration": 7000}),
+            vec![("Creating", true, Some(5)), ("Running", true, Some(7)), ("Failed", true, None)],
+        ),
+    ] {
+        let details = json!({"metadata": {"id": "j", "create_time": created}, "status": status});
+        let phases = jobs.job_from_json(details.to_string()).unwrap().phases(&[]);
+        let phases: Vec<_> = phases
+            .iter()
+            .map(|phase| {
+                let duration = phase.duration(now).map(|duration| duration.as_secs());
+                (phase.phase.as_str(), phase.start.is_some(), duration)
+            })
+            .collect();
+        assert_eq!(phases, expected);
+    }
+    for (wrong, expected) in [
+        ("{", "the details of the job: EOF while parsing an object at line 1 column 1"),
+        ("{}", "the details of the job must have an id, metadata.id"),
+    ] {
+        assert_eq!(jobs.job_from_json(wrong).unwrap_err().to_string(), expected);
+    }
+}
