@@ -71,7 +71,7 @@ impl LazySight {
     }
 
     /// Returns this machine as it is.
-    #[cfg(feature = "slurm")]
+    #[cfg(all(feature = "cli", feature = "slurm"))]
     pub(crate) fn machine() -> Self {
         Self { place: PathBuf::new(), found: OnceCell::from(Sight::Machine) }
     }
