@@ -119,7 +119,6 @@ fn is_false(value: &bool) -> bool {
 ///
 /// let mut watch = client.training_jobs().watch().rate_limit(5.0);
 /// # hello(&emulator, &client, "early")?.submit().await?;
-/// # let mut ended = 0;
 /// loop {
 ///     let change = watch.next().await?;
 ///     if let JobChange::Phase { job, phase, at, .. } = &change {
@@ -432,9 +431,12 @@ impl KnownJobs {
 
     fn record_unfinished(&mut self, set: JobSet) {
         for (job, is_gone) in set.into_jobs() {
+            // A job of a position that was not read yet may have no phase.
+            let has_phase = job.status().is_some_and(|status| status.phase.is_some());
             match is_gone {
                 true => self.queue.push_back(JobChange::Deleted { job }),
-                false => self.record(job, false),
+                false if has_phase => self.record(job, false),
+                false => {}
             }
         }
         // The search for new jobs does not return older jobs again.

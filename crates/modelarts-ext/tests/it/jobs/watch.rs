@@ -229,3 +229,25 @@ async fn a_watch_has_the_conditions_of_its_search_and_survives_failures() {
          the search when they change; select the changes instead"
     );
 }
+
+/// The position has no phase of a job that was not reported, and the first round fails.
+#[tokio::test]
+async fn a_job_that_was_not_read_has_no_change() {
+    let site = site().await;
+    let job = site.job("a-long").submit().await.unwrap();
+    site.clock.advance(seconds(1)).await;
+    let position = json!({
+        "project": site.client.project_id().to_string(),
+        "newest": job.created_at(),
+        "jobs": [{
+            "id": job.id(), "name": job.name(), "workspace": null, "created": job.created_at(),
+            "phase": null, "existed": true,
+        }],
+    });
+    let position: WatchPosition = serde_json::from_value(position).unwrap();
+    site.emulator.faults().add(FaultRule::times(5, LIST, status(503, None))).unwrap();
+    let mut watch = site.client.training_jobs().watch().resume(position);
+    let mut reported = Reported::new();
+    add(&mut reported, &watch.next().await.unwrap());
+    assert_eq!(reported["a-long"], ["Running"]);
+}
