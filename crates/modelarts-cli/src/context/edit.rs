@@ -6,10 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use modelarts_ext::client::contexts::Contexts;
 use tempfile::NamedTempFile;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
-
-use modelarts_ext::client::contexts::Contexts;
 
 use crate::failure::Failure;
 
