@@ -57,8 +57,6 @@ impl RunMark {
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
 /// Maximum wait after SIGKILL. A process that is still alive then hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of scans for processes that start new processes while they are being ended.
-const MAX_SCANS: u32 = 100;
 
 #[derive(Debug)]
 struct Process {
@@ -213,8 +211,10 @@ impl ProcessTable {
         }
     }
 
+    /// Kills the processes of earlier emulators, and waits up to [`KILL_TIMEOUT`] for their end.
     pub(super) fn end_strays(&self) {
-        for _ in 0..MAX_SCANS {
+        let start = Instant::now();
+        loop {
             let processes = processes(&self.jobs, self.limits.0, 0).unwrap_or_default();
             let strays: Vec<Pid> = processes
                 .into_iter()
@@ -224,10 +224,14 @@ impl ProcessTable {
             if strays.is_empty() {
                 return;
             }
+            if start.elapsed() > KILL_TIMEOUT {
+                tracing::warn!(?strays, "processes of an earlier emulator survive SIGKILL");
+                return;
+            }
             tracing::warn!(?strays, "ending processes of an earlier emulator");
             end_all(strays);
+            std::thread::sleep(SCAN_PAUSE);
         }
-        tracing::warn!("processes of an earlier emulator still run");
     }
 }
 

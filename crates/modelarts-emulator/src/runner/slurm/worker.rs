@@ -45,6 +45,8 @@ const DEVICE_VARIABLES: [&str; 6] = [
 ];
 /// Maximum length of an error in a message, in bytes. `srun` splits lines of more than about 1 kB.
 const MAX_ERROR: usize = 300;
+/// Maximum time between the SIGTERM of Slurm to the code and that to this process.
+const SIGNAL_DELAY: Duration = Duration::from_millis(500);
 /// Maximum time for killed processes to end, after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -227,6 +229,10 @@ impl WorkerProcess {
                 };
                 worker.run = run;
                 let exit_code = wait(launcher.start(worker.clone()).await, tokens).await;
+                if exit_code != 0 {
+                    // The SIGTERM of Slurm may reach the code before this process.
+                    let _ = tokio::time::timeout(SIGNAL_DELAY, self.0.is_retired.cancelled()).await;
+                }
                 if let Err(error) = self.record_exit(&worker, exit_code) {
                     tracing::warn!(%error, "the exit code is not recorded");
                 }
