@@ -3,7 +3,7 @@
 use std::{process::Command, time::Duration};
 
 use anyhow::{Context, Result, ensure};
-use modelarts_ext::{Client, Credentials};
+use modelarts_ext::{Client, ClientBuilder, Credentials};
 
 use crate::{
     by_hand, server,
@@ -57,11 +57,12 @@ pub async fn compare() -> Result<()> {
 }
 
 pub fn client(url: &str) -> Result<Client> {
-    Ok(Client::builder()
-        .endpoint(url)
-        .project_id(PROJECT)
-        .credentials(Credentials::keys("access", "secret"))
-        .build()?)
+    Ok(builder(url).build()?)
+}
+
+pub fn builder(url: &str) -> ClientBuilder {
+    let keys = Credentials::keys("access", "secret");
+    Client::builder().endpoint(url).project_id(PROJECT).credentials(keys)
 }
 
 /// Runs one round of calls with the SDK.

@@ -31,12 +31,16 @@ fn main() -> Result<()> {
         ["in-flight"] => runtime.block_on(lists::in_flight()),
         ["memory"] => runtime.block_on(lists::memory()),
         ["first-page"] => runtime.block_on(lists::first_page()),
-        ["waits"] => runtime.block_on(waits::compare()),
+        ["waits"] => runtime.block_on(waits::together()),
+        ["single-waits"] => runtime.block_on(waits::single()),
         ["follow-log"] => runtime.block_on(lists::follow_log()),
         ["instructions"] => instructions::compare(),
         ["counted"] => instructions::run(&runtime),
         _ => {
-            bail!("{arguments:?} must be get, get PYTHON, in-flight, memory, waits or instructions")
+            bail!(
+                "{arguments:?} must be get, get PYTHON, in-flight, memory, waits, single-waits or \
+                 instructions"
+            )
         }
     }
 }

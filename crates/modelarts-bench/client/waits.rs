@@ -14,7 +14,8 @@ use axum::{
     response::IntoResponse,
     routing::{get, post},
 };
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt, stream::FuturesUnordered};
+use modelarts_ext::{jobs::wait::Waited, pagination::PageStream};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,31 +29,51 @@ const JOBS: usize = 10_000;
 const QUIET: Duration = Duration::from_secs(5);
 const ENDING: Duration = Duration::from_secs(20);
 
-/// Measures waits with several limits and latencies.
-pub async fn compare() -> Result<()> {
+fn print_header() {
     println!(
-        "| requests/s allowed | latency, ms | sent/s | delay of a result, s: median | most | \
+        "| wait | requests/s allowed | latency, ms | sent/s | delay of a result, s: median | most | \
          last, s after the last end | memory, MiB |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
+}
+
+/// Measures waits for all jobs with several limits and latencies.
+pub async fn together() -> Result<()> {
+    print_header();
     for (rate, latency) in [(200.0, 0), (200.0, 200)] {
-        wait_all(rate, Duration::from_millis(latency)).await?;
+        let (url, server) = start(Duration::from_millis(latency))?;
+        let waits = crate::get::client(&url)?.training_jobs();
+        let ends = waits.wait_all((0..JOBS).map(id)).rate_limit(rate).stream();
+        measure(&format!("`wait_all` | {rate} | {latency}"), &server, ends).await?;
     }
     Ok(())
 }
 
-/// Waits for all jobs with a limit of `rate` requests per second. Each response takes `latency`.
-async fn wait_all(rate: f64, latency: Duration) -> Result<()> {
-    let (url, server) = start(latency)?;
-    let client = crate::get::client(&url)?;
+/// Measures a wait for each job, without and with a limit of the client.
+pub async fn single() -> Result<()> {
+    print_header();
+    for rate in [None, Some(200.0)] {
+        let (url, server) = start(Duration::ZERO)?;
+        let builder = crate::get::builder(&url);
+        let limited = |rate| crate::get::builder(&url).rate_limit(rate);
+        let client = rate.map_or(builder, limited).build()?;
+        let waits = (0..JOBS).map(|number| client.training_jobs().job(&id(number)));
+        let waits = waits.map(|job| job.map(|job| job.wait().into_future()));
+        let waits: FuturesUnordered<_> = waits.collect::<Result<_, _>>()?;
+        let rate = rate.map_or_else(|| "any".to_owned(), |rate| rate.to_string());
+        measure(&format!("10,000 `wait` | {rate} | 0"), &server, waits.boxed()).await?;
+    }
+    Ok(())
+}
+
+/// Reads the ends of all jobs, and prints a row of the table.
+async fn measure(name: &str, server: &Jobs, mut ends: PageStream<Waited>) -> Result<()> {
     let before = resident()?;
-    let ids = (0..JOBS).map(id);
-    let mut ends = client.training_jobs().wait_all(ids).rate_limit(rate).stream();
     let (mut most, mut delays) = (before, Vec::new());
     while let Some(waited) = ends.try_next().await? {
         let end = server.end(number(waited.job().id())?).context("no request was sent")?;
         delays.push(Instant::now().saturating_duration_since(end).as_secs_f64());
-        if delays.len() % 500 == 0 {
+        if delays.len() % 500 == 1 {
             most = most.max(resident()?);
         }
     }
@@ -64,8 +85,7 @@ async fn wait_all(rate: f64, latency: Duration) -> Result<()> {
     let (median, max) = (delays[JOBS / 2], delays[JOBS - 1]);
     let growth = most - before;
     println!(
-        "| {rate} | {} | {:.1} | {median:.1} | {max:.1} | {last:.1} | {growth:.0} |",
-        latency.as_millis(),
+        "| {name} | {:.1} | {median:.1} | {max:.1} | {last:.1} | {growth:.0} |",
         sent.0 as f64 / sent.1.as_secs_f64(),
     );
     Ok(())

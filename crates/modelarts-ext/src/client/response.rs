@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+use bytes::Bytes;
 use modelarts_api::{RawResponse, TransportError, codes, decode::Skipped, error_body};
 
 use crate::{
@@ -109,7 +110,11 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
             .with_call(call.summary));
     }
     call.status = Some(response.status.as_u16());
-    call.body = response.body;
+    // A short body is copied, because it keeps the whole buffer of the connection in memory.
+    call.body = match response.body.len() {
+        ..4096 => Bytes::copy_from_slice(&response.body),
+        _ => response.body,
+    };
     call.skipped = skipped;
     call.canonical_request = None;
     Ok(call)

@@ -10,6 +10,7 @@ pub mod connector;
 pub(crate) mod deadline;
 pub mod retry;
 mod retry_loop;
+pub(crate) mod shared_reads;
 
 use std::{
     sync::{
@@ -38,6 +39,7 @@ use crate::{
         connector::HttpConnector,
         deadline::{Deadline, RateLimit},
         retry::{RetryBudget, RetryPolicy},
+        shared_reads::SharedReads,
     },
 };
 
@@ -75,6 +77,7 @@ pub(crate) struct Shared {
     /// from the header `Date`, because gateways do not check the time of requests with a token.
     service_skew: AtomicI64,
     overall_timeout: Duration,
+    pub(crate) reads: SharedReads,
 }
 
 impl Shared {
@@ -84,6 +87,7 @@ impl Shared {
             budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
             service_skew: AtomicI64::new(0),
+            reads: SharedReads::default(),
         }
     }
 }

@@ -98,6 +98,19 @@ impl HttpConnector for InProcess {
     }
 }
 
+fn client_builder(
+    emulator: &Emulator,
+    clock: &EmulatorClock,
+    requests: &Requests,
+) -> ClientBuilder {
+    let connector = InProcess {
+        router: emulator.router(),
+        clock: clock.clone(),
+        requests: Arc::clone(requests),
+    };
+    ClientBuilder::from_vars(emulator.vars()).clock(clock.clone()).connector(connector)
+}
+
 impl SimulatedSite {
     /// Starts an emulator whose jobs follow `script`. Sleeps of `limit` or more are
     /// time limits.
@@ -117,17 +130,15 @@ impl SimulatedSite {
         let clock =
             EmulatorClock { manual, emulator: Arc::clone(&emulator), limit, turn: Arc::default() };
         let requests = Requests::default();
-        let connector = InProcess {
-            router: emulator.router(),
-            clock: clock.clone(),
-            requests: Arc::clone(&requests),
-        };
-        let client = ClientBuilder::from_vars(emulator.vars())
-            .clock(clock.clone())
-            .connector(connector)
-            .build()
-            .unwrap();
+        let client = client_builder(&emulator, &clock, &requests).build().unwrap();
         Self { emulator, client, clock, requests }
+    }
+
+    /// Limits the requests of the client.
+    pub(crate) fn rate_limit(mut self, requests_per_second: f64) -> Self {
+        let builder = client_builder(&self.emulator, &self.clock, &self.requests);
+        self.client = builder.rate_limit(requests_per_second).build().unwrap();
+        self
     }
 
     /// Returns the builder of a job. The job is not submitted.

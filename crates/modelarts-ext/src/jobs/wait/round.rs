@@ -329,13 +329,24 @@ pub(super) fn take_found(missing: &mut HashSet<String>, page: &[Job], worth: usi
 }
 
 async fn search_ids(client: Client, group: Group) -> Result<Answer, Error> {
-    let filter = Filter::id().is_in(group.jobs.iter().map(|job| job.id()));
-    let list = search(&client, &group).filter(filter);
-    match list.collect(group.jobs.len()).await {
+    let ids = group.jobs.iter().map(|job| job.id().to_owned()).collect();
+    let found = find_ids(&client, group.workspace.as_deref(), ids).await?;
+    Ok(found.map_or(Answer::NoIdSearch(group), Answer::Jobs))
+}
+
+/// Searches for jobs by id. Returns `None` if the service rejects the condition.
+pub(super) async fn find_ids(
+    client: &Client,
+    workspace: Option<&str>,
+    ids: Vec<String>,
+) -> Result<Option<Vec<Job>>, Error> {
+    let number = ids.len();
+    let list = search(client, workspace).filter(Filter::id().is_in(ids));
+    match list.collect(number).await {
         Err(error) if error.code().is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) => {
-            Ok(Answer::NoIdSearch(group))
+            Ok(None)
         }
-        rows => rows.map(Answer::Jobs),
+        rows => rows.map(Some),
     }
 }
 
@@ -347,9 +358,9 @@ async fn read(client: Client, id: String) -> Result<Answer, Error> {
 }
 
 /// Returns a search in a workspace. Jobs that the search does not return are read in another way.
-fn search(client: &Client, group: &Group) -> ListJobs {
+fn search(client: &Client, workspace: Option<&str>) -> ListJobs {
     let list = client.training_jobs().list().allow_early_end();
-    match &group.workspace {
+    match workspace {
         Some(workspace) => list.workspace(workspace),
         None => list,
     }
@@ -358,7 +369,8 @@ fn search(client: &Client, group: &Group) -> ListJobs {
 /// Returns a search by phase, within the creation times of the jobs if these span at most 31 days.
 fn search_phases(client: &Client, group: &Group, is_wanted: fn(&Phase) -> bool) -> ListJobs {
     let phases = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
-    let list = search(client, group).filter(Filter::phase().is_in(phases.filter(is_wanted)));
+    let list = search(client, group.workspace.as_deref())
+        .filter(Filter::phase().is_in(phases.filter(is_wanted)));
     let created = group.jobs.iter().map(Job::created_at);
     let created: Option<Vec<Timestamp>> = created.collect();
     let period = created.and_then(|at| Some((*at.iter().min()?, *at.iter().max()?)));

@@ -25,6 +25,7 @@ mod throttled_waits;
 mod wait;
 mod wait_all;
 mod wait_rate;
+mod wait_shared;
 mod wait_throughput;
 mod waiters;
 mod watch;
