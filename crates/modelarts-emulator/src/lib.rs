@@ -130,7 +130,7 @@ pub mod faults {
     //! # }
     //! ```
 
-    pub use crate::traffic::faults::{Fault, FaultRule, Faults};
+    pub use crate::traffic::faults::{Fault, FaultError, FaultRule, Faults};
 }
 
 pub mod guide {

@@ -55,7 +55,7 @@ async fn main() -> anyhow::Result<()> {
         .build()?;
 
     let rule = FaultRule::times(3, "ListTrainingJobs", Fault::status(503));
-    emulator.faults().add(rule).map_err(anyhow::Error::msg)?;
+    emulator.faults().add(rule)?;
     for _ in 0..5 {
         client.training_jobs().list().collect(10).await?;
     }

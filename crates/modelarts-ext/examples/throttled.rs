@@ -35,7 +35,7 @@ async fn main() -> anyhow::Result<()> {
             let emulator = builder.start().await?;
             let status = if fault == Fault::status(503) { 503 } else { 429 };
             let rule = FaultRule::times(3, operation, fault);
-            emulator.faults().add(rule).map_err(anyhow::Error::msg)?;
+            emulator.faults().add(rule)?;
 
             let failed = Arc::new(AtomicU32::new(0));
             let count = Arc::clone(&failed);

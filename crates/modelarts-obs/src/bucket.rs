@@ -250,8 +250,9 @@ impl Bucket {
     /// Creates the bucket in the region of the connection.
     ///
     /// # Errors
-    /// Returns an error if the request fails. OBS rejects the name of an existing bucket of another
-    /// account, because bucket names are unique in the cloud.
+    /// Returns an error if the request fails. OBS rejects the name of an existing bucket, of this
+    /// account (code `BucketAlreadyOwnedByYou`; the bucket may be in another region) or of another
+    /// one, because bucket names are unique in the cloud: [`Error::is_conflict`] is then `true`.
     pub async fn create(&self) -> Result<(), Error> {
         self.store.create_bucket(&self.name).await
     }

@@ -72,7 +72,10 @@ async fn add_fault(
     let rule = serde_json::from_slice::<Value>(&body)
         .map_err(|error| error.to_string())
         .and_then(|json| FaultRule::from_json(&json))
-        .and_then(|rule| state.traffic.faults.add(rule.clone()).map(|()| rule))
+        .and_then(|rule| {
+            let added = state.traffic.faults.add(rule.clone());
+            added.map(|()| rule).map_err(|error| error.to_string())
+        })
         .map_err(ApiError::bad_control_request)?;
     Ok(ApiResponse::json(StatusCode::CREATED, json!(rule)))
 }

@@ -205,6 +205,11 @@ impl FaultRule {
     }
 }
 
+/// Error of a fault rule with an invalid value. The rule is not added.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FaultError(String);
+
 /// Queue of the fault rules of an emulator. Clones share the queue.
 ///
 /// A response gets the fault of the first rule that matches, and of no other rule. Requests with
@@ -216,9 +221,9 @@ impl Faults {
     /// Appends a rule.
     ///
     /// # Errors
-    /// Returns an error message if a value is invalid, or OBS has no such fault.
-    pub fn add(&self, rule: FaultRule) -> Result<(), String> {
-        rule.check()?;
+    /// Returns an error if a value is invalid, or OBS has no such fault.
+    pub fn add(&self, rule: FaultRule) -> Result<(), FaultError> {
+        rule.check().map_err(FaultError)?;
         self.0.lock().push(rule);
         Ok(())
     }

@@ -122,7 +122,9 @@ pub struct Context {
     /// Pool of jobs without `--pool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Data directory of an emulator. Its file `connection.json` has all variables of a client.
+    /// Data directory of an emulator that `modelarts dev` started. Its file `connection.json` has
+    /// all variables of a client. For another emulator, set `endpoint` and `project_id`, and give
+    /// its keys in variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<PathBuf>,
 }
@@ -141,7 +143,8 @@ impl Client {
 impl ClientBuilder {
     /// Creates a builder with the settings of a [context](crate::client::contexts) of the tool
     /// `modelarts`. Other settings, such as credentials, come from the environment of the process
-    /// as in [`from_env`](Self::from_env); for an emulator, all come from its data directory.
+    /// as in [`from_env`](Self::from_env); for an emulator, all come from its data directory. The
+    /// field `current` of [`Contexts::read`] has the name of the context that the tool uses.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), modelarts_ext::Error> {

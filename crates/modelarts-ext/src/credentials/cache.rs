@@ -56,7 +56,32 @@ impl Fetched {
     }
 }
 
-/// Source that issues credentials on request. A [`CachedProvider`] caches and renews them.
+/// Source that issues credentials on request. A [`CachedProvider`] caches and renews them. The
+/// output of `Debug` must not contain secrets: that of [`Credentials`] does not.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+///
+/// use futures::future::BoxFuture;
+/// use modelarts_ext::{
+///     Client, Credentials, Error,
+///     credentials::{FetchCredentials, Fetched, ProviderContext},
+/// };
+///
+/// #[derive(Debug)]
+/// struct Vault(Credentials);
+///
+/// impl FetchCredentials for Vault {
+///     fn fetch<'a>(&'a self, _: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
+///         let end = SystemTime::now() + Duration::from_secs(3600);
+///         let issued = Fetched::new(self.0.clone()).expires_at(end);
+///         Box::pin(async { Ok(issued) })
+///     }
+/// }
+///
+/// let vault = Vault(Credentials::keys("access key", "secret key"));
+/// let builder = Client::builder().credentials(vault.into_provider());
+/// ```
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///

@@ -180,7 +180,8 @@ impl JobHandle {
 
 impl TrainingJobs {
     /// Deletes jobs of one workspace, up to 100 with each request. Open Telekom Cloud lacks the
-    /// operation (`openapi/SOURCES.md`, S, W), so each job is deleted with a separate request.
+    /// operation (`openapi/SOURCES.md`, S, W), so each job is deleted with a separate request. Jobs
+    /// that no longer exist are skipped.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -212,7 +213,7 @@ impl TrainingJobs {
         let batches = async {
             if client.cloud() == Cloud::Otc {
                 for id in jobs.iter().filter_map(|job| job["metadata"]["id"].as_str()) {
-                    self.job(id)?.delete().await?;
+                    self.delete_existing(id).await?;
                 }
                 return Ok(());
             }
@@ -224,7 +225,15 @@ impl TrainingJobs {
                 let call = client.call(|api| {
                     api.batch_delete_training_job().project_id(project).body(body).send()
                 });
-                call.await?;
+                match call.await {
+                    // The service deletes none of the jobs if one does not exist.
+                    Err(error) if error.is_job_gone() => {
+                        for id in jobs.iter().filter_map(|job| job["metadata"]["id"].as_str()) {
+                            self.delete_existing(id).await?;
+                        }
+                    }
+                    deleted => drop(deleted?),
+                }
             }
             Ok(())
         };
@@ -232,5 +241,12 @@ impl TrainingJobs {
         deleted.unwrap_or_else(|| {
             Err(deadline.timeout_error("jobs were being deleted").with_uncertainty())
         })
+    }
+
+    async fn delete_existing(&self, id: &str) -> Result<(), Error> {
+        match self.job(id)?.delete().await {
+            Err(error) if error.is_job_gone() => Ok(()),
+            deleted => deleted,
+        }
     }
 }

@@ -37,5 +37,6 @@ async fn constructors_create_the_same_rules_as_the_control_route() {
         emulator.faults().clear();
     }
     let rule = FaultRule::once("ListTrainingJobs", Fault::status(42));
-    assert_eq!(emulator.faults().add(rule), Err("status 42 is not between 200 and 599".to_owned()));
+    let error = emulator.faults().add(rule).unwrap_err();
+    assert_eq!(error.to_string(), "status 42 is not between 200 and 599");
 }

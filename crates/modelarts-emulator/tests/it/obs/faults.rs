@@ -92,10 +92,10 @@ async fn one_rule_delays_all_responses() {
 async fn rules_that_would_do_nothing_are_refused() {
     let site = ObsSite::start().await;
     let faults = site.emulator.faults();
-    let error = faults.add(FaultRule::once("obs.Nothing", Fault::Reset)).unwrap_err();
+    let error = faults.add(FaultRule::once("obs.Nothing", Fault::Reset)).unwrap_err().to_string();
     assert!(error.starts_with("unknown operation `obs.Nothing`, expected * or one of "), "{error}");
     assert!(error.ends_with(", obs.*"), "{error}");
-    let error = faults.add(FaultRule::once("obs.*", Fault::NullLists)).unwrap_err();
+    let error = faults.add(FaultRule::once("obs.*", Fault::NullLists)).unwrap_err().to_string();
     assert!(error.starts_with("the fault changes JSON"), "{error}");
     // The rule for all operations of the API does not apply to OBS.
     faults.add(FaultRule::once("*", Fault::Reset)).unwrap();

@@ -42,13 +42,15 @@ pub enum JobChange {
     /// The phase of the job changed.
     #[non_exhaustive]
     Phase {
-        /// Job as it was read, which may already be in a later phase.
+        /// Job as it was read, which may already be in a later phase than `phase`.
         job: Job,
         /// Phase that was reported before; `None` for the first change of a job.
         from: Option<Phase>,
         /// New phase.
         phase: Phase,
-        /// Start of the phase, if the details of the job have it.
+        /// Start of the phase, if the details of the job have it. The service gives the creation
+        /// in milliseconds and other times in seconds, so a time may be before that of an earlier
+        /// phase.
         at: Option<Timestamp>,
     },
     /// The job no longer exists. It has the details that were read last; after a resume, perhaps
@@ -69,8 +71,9 @@ impl JobChange {
     }
 }
 
-/// Position of a [`JobWatch`]: the jobs that have not ended, with their last reported phases. A
-/// program saves it, for example as JSON, and [resumes](JobWatch::resume) the watch.
+/// Position of a [`JobWatch`]: the jobs that have not ended, and the newest ones, with their last
+/// reported phases. A program saves it, for example as JSON, and [resumes](JobWatch::resume) the
+/// watch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchPosition {
     project: String,
@@ -101,7 +104,9 @@ fn is_false(value: &bool) -> bool {
 /// Watch of the changes of all jobs of a workspace, or of a search, from [`TrainingJobs::watch`] and
 /// [`ListJobs::watch`].
 ///
-/// The first changes are the phases of the unfinished jobs. Then each new phase of a job is
+/// The watch begins with the first call of [`next`](Self::next): jobs that ended before are not
+/// reported, and the first changes are the phases of the unfinished jobs. Then each new phase of a
+/// job is
 /// reported once, with its start if the details of the job have it, and the deletion of a job that
 /// has not ended. A phase between two rounds is reported if the details show it; a job that began
 /// and ended meanwhile has its phases from its details. A user's new start of an ended job is not
@@ -115,19 +120,21 @@ fn is_false(value: &bool) -> bool {
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
 /// # fn main() -> Result { run(async |emulator, client| {
 /// # hello(&emulator, &client, "watched")?.submit().await?.wait().await?;
-/// use modelarts_ext::jobs::JobChange;
+/// use modelarts_ext::{jobs::JobChange, types::Phase};
 ///
 /// let mut watch = client.training_jobs().watch().rate_limit(5.0);
-/// # hello(&emulator, &client, "early")?.submit().await?;
-/// loop {
-///     let change = watch.next().await?;
-///     if let JobChange::Phase { job, phase, at, .. } = &change {
+/// # let early = hello(&emulator, &client, "early")?;
+/// # let (first, early) = futures::join!(watch.next(), early.submit());
+/// # (first?, early?);
+/// let mut completed = 0;
+/// while completed < 1 {
+///     if let JobChange::Phase { job, phase, at, .. } = watch.next().await? {
 ///         println!("{} is {phase} since {at:?}", job.name());
+///         completed += u32::from(phase == Phase::Completed);
 ///     }
 ///     // The position after the processed change is saved. A program that ends before it saves the
 ///     // position gets the change again.
 ///     let position = serde_json::to_string(&watch.position())?;
-/// #   if change.job().name() == "early" && change.job().is_final() { break; }
 /// #   let _ = position;
 /// }
 /// # let position = watch.position();
@@ -137,7 +144,7 @@ fn is_false(value: &bool) -> bool {
 /// # let mut phases = Vec::new();
 /// # while let Some(JobChange::Phase { job, phase, .. }) = Some(watch.next().await?) {
 /// #     phases.push(format!("{} {phase}", job.name()));
-/// #     if phase == modelarts_ext::types::Phase::Completed { break; }
+/// #     if phase == Phase::Completed && job.name() == "late" { break; }
 /// # }
 /// # phases.retain(|phase| phase.starts_with("late"));
 /// # assert_eq!(phases, ["late Creating", "late Running", "late Completed"]);

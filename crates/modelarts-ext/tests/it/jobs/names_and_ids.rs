@@ -1,6 +1,7 @@
 //! Jobs by their names, and deletion of several jobs by ids, handles and jobs.
 
-use modelarts_ext::{ErrorKind, jobs::JobHandle};
+use modelarts_emulator::Cloud;
+use modelarts_ext::{ClientBuilder, ErrorKind, jobs::JobHandle};
 use serde_json::{Value, json};
 
 use super::fixtures::details_of;
@@ -118,6 +119,25 @@ async fn several_jobs_are_deleted_by_ids_handles_and_jobs() {
     }
     assert_eq!(site.list().await.unwrap().len(), 0);
     assert_eq!(site.count(BATCH_DELETE), (7, 7));
+}
+
+#[tokio::test]
+async fn a_deletion_skips_jobs_that_no_longer_exist() {
+    for cloud in [Cloud::Huawei, Cloud::Otc] {
+        let site = Site::with(|builder| builder.cloud(cloud)).await;
+        let mut done = Vec::new();
+        for number in 0..3 {
+            done.push(site.run(site.script(&format!("j{number}"), "")).await);
+        }
+        done[1].delete().await.unwrap();
+        site.emulator.wait_until_gone(done[1].id()).await;
+        let client = ClientBuilder::from_vars(site.emulator.vars()).build().unwrap();
+        client.training_jobs().delete_many(&done).await.unwrap();
+        for job in &done {
+            site.emulator.wait_until_gone(job.id()).await;
+        }
+        assert_eq!(site.list().await.unwrap().len(), 0, "{cloud:?}");
+    }
 }
 
 #[tokio::test]
