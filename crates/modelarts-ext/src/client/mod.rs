@@ -46,7 +46,13 @@
 //!
 //! The crate `tracing` receives a span `modelarts` at level info for each call, with operation,
 //! status, request id, attempts and elapsed milliseconds, and an event at level debug per retry.
+//! Each attempt is a span `http` in it, with the attributes of an [HTTP client in OpenTelemetry],
+//! such as `http.response.status_code` and `http.request.resend_count`. The type of an error is its
+//! status, or an [`ErrorKind`](crate::ErrorKind). `cargo run --example tracing` shows spans that
+//! `tracing-opentelemetry` exports. Requests for credentials and to OBS have no spans.
 //! [`ClientBuilder::on_attempt`] sets a function that receives each attempt, for metrics.
+//!
+//! [HTTP client in OpenTelemetry]: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
 //!
 //! # TLS beside reqwest
 //!

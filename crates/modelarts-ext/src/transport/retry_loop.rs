@@ -12,6 +12,7 @@ use reqwest::{
     Request, StatusCode,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
 };
+use tracing::{Instrument, Span, field};
 
 use crate::{
     clock::{self, since},
@@ -47,6 +48,7 @@ impl HttpTransport {
         loop {
             let mut signed_skew = None;
             let mut sent_at = None;
+            let mut span = Span::none();
             let was_uncertain = call.summary.uncertain;
             let response = {
                 let attempt = pin!(async {
@@ -63,6 +65,7 @@ impl HttpTransport {
                     // The copy of the request does not exist while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
+                    span = attempt_span(request, call.attempts());
                     let response = self.connector.send(outgoing);
                     let secrets = Secrets { credentials, authorization };
                     call.secrets.push(secrets.clone());
@@ -72,6 +75,7 @@ impl HttpTransport {
                     sent_at = self.observer.is_set().then(|| self.clock.now());
                     self.report(call);
                     read_response(response, &secrets, &self.endpoint, self.access.context.proxy())
+                        .instrument(span.clone())
                         .await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
@@ -91,6 +95,7 @@ impl HttpTransport {
                     permanent: true,
                 })
             });
+            end_span(span, &response);
             if let Ok(answer) = &response
                 && let Some(date) = headers::date(&answer.headers)
             {
@@ -221,6 +226,39 @@ impl HttpTransport {
                 !std::mem::replace(&mut fixes.clock, true) && skew != ahead
             }
         }
+    }
+}
+
+/// Creates the span of an attempt, with the attributes of an HTTP client in OpenTelemetry.
+fn attempt_span(request: &Request, resends: u32) -> Span {
+    let (method, url) = (request.method().as_str(), request.url());
+    tracing::info_span!(
+        "http",
+        otel.kind = "client",
+        otel.name = method,
+        otel.status_code = field::Empty,
+        http.request.method = method,
+        http.request.resend_count = (resends > 0).then_some(resends),
+        http.response.status_code = field::Empty,
+        server.address = url.host_str(),
+        server.port = url.port_or_known_default(),
+        url.full = url.as_str(),
+        error.type = field::Empty,
+    )
+}
+
+fn end_span(span: Span, response: &Result<RawResponse, AttemptError>) {
+    let error = match response {
+        Ok(answer) => {
+            span.record("http.response.status_code", answer.status.as_u16());
+            let is_error = answer.status.is_client_error() || answer.status.is_server_error();
+            is_error.then(|| answer.status.as_str().to_owned())
+        }
+        Err(failed) => Some(format!("{:?}", failed.error.kind())),
+    };
+    if let Some(error) = error {
+        span.record("error.type", error);
+        span.record("otel.status_code", "ERROR");
     }
 }
 
