@@ -36,6 +36,14 @@ impl<T> Response<T> {
         (self.value, self.call)
     }
 
+    /// Copies the body, which otherwise keeps the whole buffer of its connection in memory.
+    pub(crate) fn copy_body(mut self) -> Self {
+        if let Some(call) = Arc::get_mut(&mut self.call) {
+            call.body = Bytes::copy_from_slice(&call.body);
+        }
+        self
+    }
+
     /// Returns the details of the call, such as request id, number of attempts and duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
@@ -110,11 +118,7 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
             .with_call(call.summary));
     }
     call.status = Some(response.status.as_u16());
-    // A short body is copied, because it keeps the whole buffer of the connection in memory.
-    call.body = match response.body.len() {
-        ..4096 => Bytes::copy_from_slice(&response.body),
-        _ => response.body,
-    };
+    call.body = response.body;
     call.skipped = skipped;
     call.canonical_request = None;
     Ok(call)

@@ -67,11 +67,20 @@ impl JobHandle {
     /// # Errors
     /// Returns an error with [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self) -> Result<Job, Error> {
+        self.job_from_response(self.show().await?)
+    }
+
+    /// Reads a job that a wait keeps in memory.
+    pub(super) async fn get_small(&self) -> Result<Job, Error> {
+        self.job_from_response(self.show().await?.copy_body())
+    }
+
+    async fn show(&self) -> Result<Response<TrainingJob>, Error> {
         let (project, id) = self.ids();
         let response = self.client.call(|api| {
             api.show_training_job_details().project_id(project).training_job_id(id).send()
         });
-        self.job_from_response(response.await?)
+        response.await
     }
 
     /// Creates the job from a response. Returns an error if the response is about another job.

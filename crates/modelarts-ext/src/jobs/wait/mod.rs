@@ -217,12 +217,12 @@ async fn read_shared(handle: &JobHandle, known: Option<&Job>) -> Result<Job, Err
     let workspace = known.and_then(|job| job.workspace());
     let found = match reads.turn(workspace, handle.id(), most).await {
         Turn::Answered(found) => found?,
-        Turn::Reader { others, _permit } if others.is_empty() => return handle.get().await,
+        Turn::Reader { others, _permit } if others.is_empty() => return handle.get_small().await,
         Turn::Reader { others, _permit } => search_for_all(handle, workspace, others).await?,
     };
     match known {
         Some(known) if found == Some(phases(known)) => Ok(known.clone()),
-        _ => handle.get().await,
+        _ => handle.get_small().await,
     }
 }
 
