@@ -60,6 +60,9 @@ impl Deduplicator {
     pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {
+            // A stored event has its time in another form.
+            let time = row.time().ok_or(row.time_text());
+            let row = (time, row.level(), row.source(), row.message());
             let digest = (self.hashers.0.hash_one(row), self.hashers.1.hash_one(row));
             let count = self.poll_counts.entry(digest).or_default();
             *count += 1;
@@ -67,7 +70,7 @@ impl Deduplicator {
             let is_new = *count > *max_count;
             if is_new {
                 *max_count = *count;
-                self.newest = self.newest.max(row.time());
+                self.newest = self.newest.max(time.ok());
             }
             is_new
         });

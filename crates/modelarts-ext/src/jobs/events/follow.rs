@@ -24,7 +24,9 @@ impl Events {
     /// events lack the event of the end, the stream continues until that event appears, or until no
     /// new event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
     /// [`level`](Self::level), or in a language other than English, each of these polls makes one
-    /// more call, to search for that event. The stream does not wait for the billing event.
+    /// more call, to search for that event. The stream does not wait for the billing event, unless
+    /// [`until_billed`](Self::until_billed) is set. After a restart of the program, the stream
+    /// continues with the events that [`seen`](Self::seen) does not contain.
     ///
     /// Each poll requests a time window that begins [`lateness`](Self::lateness) before the newest
     /// event, and omits the events that were already returned. The polls after the end of the job
@@ -60,9 +62,14 @@ impl EventFollower {
     pub(crate) fn new(mut events: Events) -> Self {
         events.query.order = SortOrder::Asc;
         events.options.resume = None;
+        let mut deduplicator = Deduplicator::new(events.query.lateness);
+        let mut final_events = FinalEvents::default();
+        let seen = std::mem::take(&mut events.query.seen);
+        final_events.record(&seen);
+        deduplicator.take_new(seen);
         Self {
-            deduplicator: Deduplicator::new(events.query.lateness),
-            final_events: FinalEvents::default(),
+            deduplicator,
+            final_events,
             events,
             polls: SourcePolls::default(),
             rest: None,
@@ -156,7 +163,8 @@ impl Follower for EventFollower {
     }
 
     fn lacks_items(&self, job: &Job) -> bool {
-        self.final_events.lack(job.phase())
+        let lacks_billing = self.events.query.until_billed && !self.final_events.is_billed;
+        lacks_billing || self.final_events.lack(job.phase())
     }
 }
 
@@ -164,6 +172,8 @@ impl Follower for EventFollower {
 pub(super) struct FinalEvents {
     restarted_at: Option<Timestamp>,
     ends: Vec<(Option<Timestamp>, EventKind)>,
+    /// `true` after a billing event since the last restart.
+    is_billed: bool,
 }
 
 impl FinalEvents {
@@ -174,7 +184,11 @@ impl FinalEvents {
                 continue;
             }
             match event.kind() {
-                EventKind::Restarted => self.restarted_at = self.restarted_at.max(event.time()),
+                EventKind::Restarted => {
+                    self.restarted_at = self.restarted_at.max(event.time());
+                    self.is_billed = false;
+                }
+                EventKind::Billed => self.is_billed = true,
                 kind if kind.is_final() || kind == EventKind::Preempted => {
                     self.ends.push((event.time(), kind));
                 }

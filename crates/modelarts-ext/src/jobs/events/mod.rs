@@ -73,6 +73,8 @@ pub struct EventQuery {
     interval: Duration,
     lateness: Duration,
     quiet: Duration,
+    seen: Vec<Event>,
+    until_billed: bool,
 }
 
 impl JobHandle {
@@ -90,6 +92,8 @@ impl JobHandle {
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
+            seen: Vec::new(),
+            until_billed: false,
         }))
     }
 }
@@ -147,6 +151,57 @@ impl Events {
     /// waits for the event of the end, after the end of the job. The default is 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
+        self
+    }
+
+    /// Adds events that [`follow`](Self::follow) does not return again, because the program has
+    /// processed them, such as those that it stored as JSON before it was restarted.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "seen")?.submit().await?;
+    /// # let place = tempfile::tempdir()?;
+    /// # let file = place.path().join("events.jsonl");
+    /// use std::{fs, io::Write};
+    ///
+    /// use futures::TryStreamExt;
+    /// use modelarts_ext::Event;
+    ///
+    /// # for number_of_events in [2, usize::MAX] {
+    /// let stored = fs::read_to_string(&file).unwrap_or_default();
+    /// let seen: Vec<Event> = stored.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    /// let mut store = fs::File::options().create(true).append(true).open(&file)?;
+    /// let mut events = job.events().seen(seen).follow();
+    /// # let mut events = job
+    /// #     .events()
+    /// #     .interval(std::time::Duration::from_millis(20))
+    /// #     .seen(stored.lines().map(serde_json::from_str).collect::<Result<Vec<_>, _>>()?)
+    /// #     .follow();
+    /// # let mut processed = 0;
+    /// while let Some(event) = events.try_next().await? {
+    ///     println!("{event}");
+    ///     writeln!(store, "{}", serde_json::to_string(&event)?)?;
+    /// #   processed += 1;
+    /// #   if processed == number_of_events { break; }
+    /// }
+    /// # }
+    /// # let mut lines: Vec<String> = fs::read_to_string(&file)?.lines().map(str::to_owned).collect();
+    /// # let all = lines.len();
+    /// # lines.sort();
+    /// # lines.dedup();
+    /// # assert_eq!((lines.len(), all > 2), (all, true));
+    /// # Ok(()) }) }
+    /// ```
+    pub fn seen(mut self, events: impl IntoIterator<Item = Event>) -> Self {
+        self.query.seen.extend(events);
+        self
+    }
+
+    /// Makes [`follow`](Self::follow) wait for the billing event too, which comes after the event
+    /// of the end, for up to the [`quiet`](Self::quiet) time.
+    pub fn until_billed(mut self) -> Self {
+        self.query.until_billed = true;
         self
     }
 }

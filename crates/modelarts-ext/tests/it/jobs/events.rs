@@ -7,7 +7,7 @@ use std::sync::{
 
 use futures::TryStreamExt;
 use modelarts_ext::{
-    Error,
+    Error, Event,
     types::{EventLevel, EventSource},
 };
 use serde_json::json;
@@ -128,6 +128,55 @@ async fn events_are_followed_across_restarts_of_the_job() {
     // The window of the third poll begins two minutes and a second before the newest event.
     let window = "end_time=1768552255000&limit=100&offset=0&order=asc&start_time=1768465680000";
     assert!(server.requests()[6].contains(window), "{}", server.requests()[6]);
+}
+
+#[tokio::test]
+async fn a_program_that_was_restarted_gets_only_the_events_that_it_has_not_seen() {
+    let first = [(1, "Training job is running."), (2, "Training job is running.")];
+    let all = [first[0], first[1], first[1], (9, "Training job executed.")];
+    let (server, _, job) = scripted([
+        details("Running"),
+        events(&first),
+        details("Completed"),
+        events(&all),
+        details("Completed"),
+        events(&all),
+    ])
+    .await;
+    let mut follow = job.events().follow();
+    let seen = [follow.try_next().await.unwrap(), follow.try_next().await.unwrap()];
+    drop(follow);
+    // The stored form has the times in UTC.
+    let stored = serde_json::to_string(&seen.each_ref().map(Option::as_ref)).unwrap();
+    let mut seen: Vec<Event> = serde_json::from_str(&stored).unwrap();
+    let new: Vec<_> = job.events().seen(seen.clone()).follow().try_collect().await.unwrap();
+    let lines: Vec<_> = new.iter().map(|event| event.message()).collect();
+    assert_eq!(lines, [first[1].1, "Training job executed."]);
+    seen.extend(new);
+    // The event of the end is known, so the stream does not wait for it.
+    let new: Vec<_> = job.events().seen(seen).follow().try_collect().await.unwrap();
+    assert_eq!(new, []);
+    assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn the_billing_event_is_awaited_on_request() {
+    let ended = [(1, "Training job executed.")];
+    let billed = [ended[0], (20, "Billing information synchronized.")];
+    let (server, _, job) = scripted([
+        details("Completed"),
+        events(&ended),
+        details("Completed"),
+        events(&billed),
+        details("Completed"),
+        events(&ended),
+    ])
+    .await;
+    let events: Vec<_> = job.events().until_billed().follow().try_collect().await.unwrap();
+    assert_eq!(events.len(), 2);
+    let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(server.left(), 0);
 }
 
 /// Follows a job that has ended and has two events, one of which is missing from the first
