@@ -3,7 +3,7 @@
 use std::{
     env, fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use modelarts_ext::{Client, Error, ErrorKind};
@@ -145,6 +145,11 @@ impl Obs {
             }
         };
         Ok(Bucket::new(address.bucket(), store))
+    }
+
+    /// Returns the number of requests that the service throttled, which increases.
+    pub(crate) fn throttled(&self) -> Arc<AtomicU64> {
+        self.inner.connection.as_ref().map(Connection::throttled).unwrap_or_default()
     }
 }
 

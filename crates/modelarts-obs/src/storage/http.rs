@@ -4,6 +4,10 @@
 use std::{
     error::Error,
     io, iter,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -40,6 +44,8 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 pub(super) struct TimedClient {
     http: reqwest::Client,
     context: ProviderContext,
+    /// Number of responses that throttled a request.
+    throttled: Arc<AtomicU64>,
 }
 
 impl TimedClient {
@@ -48,7 +54,12 @@ impl TimedClient {
         context: &ProviderContext,
         server: &Url,
     ) -> Result<Self, modelarts_ext::Error> {
-        Ok(Self { http: context.raw_client_for(server)?, context: context.clone() })
+        let http = context.raw_client_for(server)?;
+        Ok(Self { http, context: context.clone(), throttled: Arc::default() })
+    }
+
+    pub(super) fn throttled(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.throttled)
     }
 
     /// Passes the result of a request to the observer of the client.
@@ -86,6 +97,9 @@ impl HttpService for TimedClient {
             Err(error) => Err(error as _),
         };
         self.observe(&method, result, started);
+        if matches!(result, Ok(429 | 503)) {
+            self.throttled.fetch_add(1, Ordering::Relaxed);
+        }
         let response = response?;
         let (mut parts, body) = response.into_parts();
         let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;

@@ -1,6 +1,10 @@
 //! Objects of one bucket, through the crate `object_store`.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use modelarts_ext::{Client, Error, ErrorKind, RetryPolicy};
 use object_store::{
@@ -47,6 +51,11 @@ impl Connection {
             },
             region: client.region().unwrap_or(DEFAULT_REGION).to_owned(),
         })
+    }
+
+    /// Returns the number of requests that the service throttled, which increases.
+    pub(crate) fn throttled(&self) -> Arc<AtomicU64> {
+        self.http.throttled()
     }
 }
 

@@ -1,6 +1,12 @@
 //! Limits of the transfers of one synchronization.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use bytes::Bytes;
 use modelarts_ext::{Error, ErrorKind};
@@ -10,8 +16,8 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-/// Default number of concurrent requests of a synchronization.
-pub(super) const DEFAULT_TRANSFERS: usize = 16;
+use crate::sync::concurrency::Concurrency;
+
 /// Maximum number of concurrent requests that a caller can set.
 pub(super) const MAX_TRANSFERS: usize = 1_000;
 /// Maximum size of the contents that all transfers together hold in memory, in bytes.
@@ -22,6 +28,8 @@ pub(crate) struct Limits {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
     buffers: Arc<Buffers>,
+    /// Number of requests of the connection that the service throttled.
+    throttled: Arc<AtomicU64>,
 }
 
 /// Permit for a share of a limit, which is released on drop.
@@ -31,9 +39,10 @@ pub(crate) struct Permit {
 }
 
 impl Limits {
-    pub(crate) fn new(transfers: usize) -> Self {
+    pub(crate) fn new(concurrency: Concurrency, throttled: Arc<AtomicU64>) -> Self {
         Self {
-            requests: Arc::new(Semaphore::new(transfers)),
+            throttled,
+            requests: Arc::new(Semaphore::new(concurrency.most())),
             bytes: Arc::new(Semaphore::new(BYTES_IN_MEMORY as usize)),
             buffers: Arc::default(),
         }
@@ -58,6 +67,39 @@ impl Limits {
         let size = u32::try_from(size).unwrap_or(BYTES_IN_MEMORY).min(BYTES_IN_MEMORY);
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
         Permit { _permit: permit.ok() }
+    }
+
+    /// Runs futures as concurrent tasks. After the first error, no further task is started. Running
+    /// tasks are completed, so that the next call need not repeat their work.
+    pub(crate) async fn run_all<F>(
+        &self,
+        mut concurrency: Concurrency,
+        futures: impl IntoIterator<Item = F>,
+    ) -> Result<(), Error>
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        let mut tasks = JoinSet::new();
+        let mut result = Ok(());
+        let mut throttled = self.throttled.load(Ordering::Relaxed);
+        for future in futures {
+            while result.is_ok() && tasks.len() >= concurrency.number() {
+                if let Some(joined) = tasks.join_next().await {
+                    result = flatten(joined);
+                    let before = throttled;
+                    throttled = self.throttled.load(Ordering::Relaxed);
+                    concurrency = concurrency.after_task(Instant::now(), throttled != before);
+                }
+            }
+            if result.is_err() {
+                break;
+            }
+            tasks.spawn(future);
+        }
+        while let Some(joined) = tasks.join_next().await {
+            result = result.and(flatten(joined));
+        }
+        result
     }
 }
 
@@ -123,34 +165,6 @@ impl Drop for Buffer {
     }
 }
 
-/// Runs futures as tasks, up to `limit` concurrently. After the first error, no further task is
-/// started. Running tasks are completed, so that the next call need not repeat their work.
-pub(crate) async fn run_all<F>(
-    limit: usize,
-    futures: impl IntoIterator<Item = F>,
-) -> Result<(), Error>
-where
-    F: Future<Output = Result<(), Error>> + Send + 'static,
-{
-    let mut tasks = JoinSet::new();
-    let mut result = Ok(());
-    for future in futures {
-        while result.is_ok() && tasks.len() >= limit {
-            if let Some(joined) = tasks.join_next().await {
-                result = flatten(joined);
-            }
-        }
-        if result.is_err() {
-            break;
-        }
-        tasks.spawn(future);
-    }
-    while let Some(joined) = tasks.join_next().await {
-        result = result.and(flatten(joined));
-    }
-    result
-}
-
 /// Runs a blocking function on a thread of the blocking pool of tokio.
 pub(crate) async fn blocking<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -168,7 +182,7 @@ pub(crate) fn flatten<T>(joined: Result<Result<T, Error>, JoinError>) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
 
@@ -188,7 +202,8 @@ mod tests {
                 Ok(())
             }
         };
-        let result = run_all(2, (1..100).map(task)).await;
+        let limits = Limits::new(Concurrency::Fixed(2), Arc::default());
+        let result = limits.run_all(Concurrency::Fixed(2), (1..100).map(task)).await;
         assert_eq!(result.unwrap_err().to_string(), "second");
         assert_eq!(done.load(Ordering::Relaxed), 1);
     }
@@ -212,7 +227,7 @@ mod tests {
 
     #[tokio::test]
     async fn contents_above_the_limit_wait_until_nothing_else_is_held() {
-        let limits = Limits::new(16);
+        let limits = Limits::new(Concurrency::default(), Arc::default());
         let all = limits.bytes(u64::MAX).await;
         let mut next = Box::pin(limits.bytes(1));
         assert!(futures::poll!(&mut next).is_pending());

@@ -90,6 +90,7 @@
 //! the same time, the second one fails unless the first one finishes within 3 seconds.
 
 mod cache;
+pub(crate) mod concurrency;
 pub(crate) mod digest;
 mod download;
 pub(crate) mod files;
@@ -126,8 +127,7 @@ use crate::{
     address::ObsPath,
     obs::Obs,
     sync::{
-        limits::{DEFAULT_TRANSFERS, MAX_TRANSFERS},
-        progress::Reporter,
+        concurrency::Concurrency, limits::MAX_TRANSFERS, progress::Reporter,
         synchronization::Options,
     },
 };
@@ -199,7 +199,7 @@ impl DirectorySync {
                 delete: false,
                 dry_run: false,
                 gitignore: false,
-                transfers: DEFAULT_TRANSFERS,
+                transfers: Concurrency::default(),
             },
         }
     }
@@ -234,10 +234,11 @@ impl DirectorySync {
         self
     }
 
-    /// Sets the maximum number of concurrent requests. Default: 16. The value is limited to the
-    /// range from 1 to 1,000.
+    /// Sets the maximum number of concurrent requests, limited to the range from 1 to 1,000. By
+    /// default, 16 files are transferred at once, and more, up to 256, while this makes the
+    /// transfers faster; fewer after the service throttled a request.
     pub fn transfers(mut self, transfers: usize) -> Self {
-        self.options.transfers = transfers.clamp(1, MAX_TRANSFERS);
+        self.options.transfers = Concurrency::Fixed(transfers.clamp(1, MAX_TRANSFERS));
         self
     }
 

@@ -79,7 +79,7 @@ pub(crate) async fn up(
         (name.clone(), SourceItem::File { path, stamp })
     };
     let source = Side { items: listing.files.iter().map(file).collect(), checksums };
-    let limits = Arc::new(Limits::new(options.transfers));
+    let limits = Arc::new(Limits::new(options.transfers, obs.throttled()));
     let transfers = Transfers::Up(uploads(obs, bucket, address, &limits, reporter));
     let run = Synchronization {
         source,
@@ -119,7 +119,7 @@ pub(crate) async fn down(
         blocking(move || local_target(&directory, names, delete, options.dry_run, cache.as_deref()))
     };
     let (root, target, kept) = list.await?;
-    let limits = Arc::new(Limits::new(options.transfers));
+    let limits = Arc::new(Limits::new(options.transfers, obs.throttled()));
     let run = Synchronization {
         source,
         target,
@@ -165,7 +165,7 @@ pub(crate) async fn copy(
     };
     let source = remote_side(obs, &from, objects, reporter, true).await?;
     let target = remote_side(obs, &to, existing, reporter, false).await?;
-    let limits = Arc::new(Limits::new(options.transfers));
+    let limits = Arc::new(Limits::new(options.transfers, obs.throttled()));
     let run = Synchronization {
         source,
         target,

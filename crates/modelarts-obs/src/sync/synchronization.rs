@@ -9,9 +9,10 @@ use crate::{
     error,
     sync::{
         cache::FileRecord,
+        concurrency::Concurrency,
         digest::is_key_file,
         download::{Downloads, Received},
-        limits::{Limits, blocking, run_all},
+        limits::{Limits, blocking},
         plan::{Action, plan},
         progress::{Amount, Reporter, SkipReason},
         side::Side,
@@ -26,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) delete: bool,
     pub(crate) dry_run: bool,
     pub(crate) gitignore: bool,
-    pub(crate) transfers: usize,
+    pub(crate) transfers: Concurrency,
 }
 
 /// State of a synchronization after both sides were listed.
@@ -69,7 +70,8 @@ impl Synchronization {
             let size = run.source.items.get(&name).map_or(0, SourceItem::size);
             run.reporter.unchanged(&name, size);
         }
-        let mut result = run_all(run.options.transfers, rest.into_iter().map(transfer)).await;
+        let transfers = rest.into_iter().map(transfer);
+        let mut result = run.limits.run_all(run.options.transfers, transfers).await;
         if result.is_ok() && run.options.delete {
             surplus.retain(|name| is_surplus(name));
             result = Self::delete_all(&run, surplus).await;
@@ -97,7 +99,7 @@ impl Synchronization {
             let run = Arc::clone(run);
             async move { run.delete(&name).await }
         };
-        run_all(run.options.transfers, surplus.into_iter().map(delete)).await
+        run.limits.run_all(run.options.transfers, surplus.into_iter().map(delete)).await
     }
 
     /// Removes names that denote the same local file as a name of the source: through a link to a

@@ -19,10 +19,11 @@ use crate::{
     storage::store::Store,
     sync::{
         cache,
+        concurrency::Concurrency,
         digest::{Hasher, is_private_key},
         files::WRITE_TEST,
         journal::Journal,
-        limits::{Limits, run_all},
+        limits::Limits,
         parts::{MULTIPART_FROM, Origin, UploadHeader, part_size},
         progress::Reporter,
         source::SourceItem,
@@ -359,7 +360,8 @@ impl Uploads {
             }
         };
         let at_once = usize::try_from(IN_FLIGHT / header.part_size).unwrap_or(1);
-        run_all(at_once.max(1), missing.into_iter().map(send)).await
+        let concurrency = Concurrency::Fixed(at_once.max(1));
+        self.limits.run_all(concurrency, missing.into_iter().map(send)).await
     }
 
     async fn put_part(

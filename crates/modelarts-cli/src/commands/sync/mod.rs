@@ -60,15 +60,9 @@ pub(crate) struct Sync {
     /// Leaves out matches of .gitignore, unless the directory has a .modelartsignore.
     #[arg(long)]
     gitignore: bool,
-    /// Maximum number of concurrent requests.
-    #[arg(
-        long,
-        value_name = "REQUESTS",
-        default_value = "16",
-        value_parser = transfers,
-        allow_negative_numbers = true
-    )]
-    transfers: u16,
+    /// Maximum number of concurrent requests. Default: 16, and more while this is faster.
+    #[arg(long, value_name = "REQUESTS", value_parser = transfers, allow_negative_numbers = true)]
+    transfers: Option<u16>,
     /// Deletes without a confirmation.
     #[arg(short, long)]
     yes: bool,
@@ -92,11 +86,10 @@ impl Sync {
             confirm(session.terminal, false, action)?;
         }
         let obs = Obs::new(session.client().await?)?;
-        let sync = direction
-            .sync(&obs)
-            .delete(self.delete)
-            .gitignore(self.gitignore)
-            .transfers(usize::from(self.transfers));
+        let mut sync = direction.sync(&obs).delete(self.delete).gitignore(self.gitignore);
+        if let Some(transfers) = self.transfers {
+            sync = sync.transfers(usize::from(transfers));
+        }
         if self.delete && !self.dry_run && !self.yes {
             let planned: Summary = sync.clone().dry_run(true).await?;
             if planned.deleted > 0 {
