@@ -57,7 +57,7 @@ pub async fn single() -> Result<()> {
         let builder = crate::get::builder(&url);
         let limited = |rate| crate::get::builder(&url).rate_limit(rate);
         let client = rate.map_or(builder, limited).build()?;
-        let waits = (0..JOBS).map(|number| client.training_jobs().job(&id(number)));
+        let waits = (0..JOBS).map(|number| client.training_jobs().job(id(number)));
         let waits = waits.map(|job| job.map(|job| job.wait().into_future()));
         let waits: FuturesUnordered<_> = waits.collect::<Result<_, _>>()?;
         let rate = rate.map_or_else(|| "any".to_owned(), |rate| rate.to_string());

@@ -117,7 +117,8 @@ struct Location {
     region_origin: Option<Arc<str>>,
 }
 
-/// Origins of the settings of a client: names of environment variables, files or builder methods.
+/// Origins of the settings of a client: names of environment variables, files or builder methods. A
+/// setting from a context of the tool has the name of its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingOrigins<'a> {

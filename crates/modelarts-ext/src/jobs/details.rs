@@ -31,7 +31,7 @@ impl Job {
     }
 
     /// Returns the number of accelerator cards on all nodes, or `None` if the details do not state
-    /// it. It is 0 for a flavor without cards. A container with a custom size can have a part of a
+    /// it, as for a dedicated pool. It is 0 for a flavor without cards. A container with a custom size can have a part of a
     /// card.
     #[must_use]
     pub fn cards(&self) -> Option<f64> {

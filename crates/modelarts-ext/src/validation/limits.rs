@@ -15,6 +15,7 @@ use modelarts_api::{
         task_engine,
     },
 };
+use regress::Regex;
 use serde_json::Value;
 
 use crate::{
@@ -237,7 +238,7 @@ fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
 
 /// Returns `true` if the text matches, or if the pattern is invalid, which a test excludes.
 fn matches(pattern: &str, text: &str) -> bool {
-    regex_lite::Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
+    Regex::new(pattern).map_or(true, |pattern| pattern.find(text).is_some())
 }
 
 pub(crate) fn one_of(values: &[&str]) -> String {
@@ -338,7 +339,7 @@ mod tests {
     fn every_pattern_compiles() {
         for limit in LIMITS {
             if let Rule::Pattern(pattern) = limit.rule {
-                assert!(regex_lite::Regex::new(pattern).is_ok(), "{pattern}");
+                assert!(Regex::new(pattern).is_ok(), "{pattern}");
             }
         }
     }

@@ -103,7 +103,8 @@ impl CreateJob {
     /// The contents are equal if the details of the existing job contradict no field of the
     /// request, and have its algorithm, environment variables, maximum duration, volumes, log
     /// directory and pool. Files in the code directory are not compared. The outputs of a job that
-    /// modelarts-obs stages have new addresses each time, so that it differs.
+    /// modelarts-obs stages have new addresses each time, so that it differs. An existing job costs a
+    /// rejected creation and the requests that find and read the job.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
