@@ -30,6 +30,7 @@ async fn main() -> anyhow::Result<()> {
     let status = Command::new(program)
         .arg("dev")
         .env("MODELARTS_CONFIG", &file)
+        .env_remove("HUAWEICLOUD_SDK_SECURITY_TOKEN")
         .env("HUAWEICLOUD_SDK_AK", emulator.access_key())
         .env("HUAWEICLOUD_SDK_SK", emulator.secret_key())
         .status()?;

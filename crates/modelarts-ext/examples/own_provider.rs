@@ -45,7 +45,7 @@ async fn main() -> anyhow::Result<()> {
         .endpoint(emulator.url())
         .project_id(emulator.project_id())
         .credentials(vault.into_provider())
-        // Requests to an address of this machine, as that of the emulator, do not use the proxy.
+        // Requests to an address of this machine, such as the emulator, do not use the proxy.
         .proxy("http://proxy.example.com:3128")
         .on_attempt(move |attempt| {
             if attempt.number > 1 {

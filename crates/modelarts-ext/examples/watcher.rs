@@ -26,7 +26,10 @@ async fn watch(
             completed += usize::from(phase == Phase::Completed);
             changes.push((job.name().to_owned(), phase));
         }
-        fs::write(position, serde_json::to_vec(&watch.position())?)?;
+        // The file has the old or the new position, also after an interruption.
+        let new = position.with_extension("new");
+        fs::write(&new, serde_json::to_vec(&watch.position())?)?;
+        fs::rename(&new, position)?;
     }
     Ok(changes)
 }
@@ -42,7 +45,7 @@ async fn submit(client: &Client, names: [&str; 4]) -> anyhow::Result<()> {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let runner = RunnerKind::Simulated(Script::from_json(r#"{"default": [{"seconds": 1}]}"#)?);
+    let runner = RunnerKind::Simulated(Script::from_json(r#"{"default": [{"seconds": 3}]}"#)?);
     let builder = Emulator::builder().timing(Timing::instant()).runner(runner);
     let (emulator, client) = local::start(builder).await?;
     let position = emulator.data_dir().join("position.json");

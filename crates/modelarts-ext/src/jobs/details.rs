@@ -31,8 +31,8 @@ impl Job {
     }
 
     /// Returns the number of accelerator cards on all nodes, or `None` if the details do not state
-    /// it, as for a dedicated pool. It is 0 for a flavor without cards. A container with a custom size can have a part of a
-    /// card.
+    /// it, as for a dedicated pool. It is 0 for a flavor without cards. A container with a custom
+    /// size can have a part of a card.
     #[must_use]
     pub fn cards(&self) -> Option<f64> {
         let resource = self.resource()?;

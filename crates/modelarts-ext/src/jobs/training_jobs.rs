@@ -226,7 +226,7 @@ impl TrainingJobs {
                     api.batch_delete_training_job().project_id(project).body(body).send()
                 });
                 match call.await {
-                    // The service deletes none of the jobs if one does not exist.
+                    // No document states if the service has then deleted the others.
                     Err(error) if error.is_job_gone() => {
                         for id in jobs.iter().filter_map(|job| job["metadata"]["id"].as_str()) {
                             self.delete_existing(id).await?;

@@ -10,7 +10,6 @@ pub mod connector;
 pub(crate) mod deadline;
 pub mod retry;
 mod retry_loop;
-pub(crate) mod shared_reads;
 
 use std::{
     sync::{
@@ -39,7 +38,6 @@ use crate::{
         connector::HttpConnector,
         deadline::{Deadline, RateLimit},
         retry::{RetryBudget, RetryPolicy},
-        shared_reads::SharedReads,
     },
 };
 
@@ -77,7 +75,8 @@ pub(crate) struct Shared {
     /// from the header `Date`, because gateways do not check the time of requests with a token.
     service_skew: AtomicI64,
     overall_timeout: Duration,
-    pub(crate) reads: SharedReads,
+    /// State of other modules, by type.
+    extensions: Mutex<Extensions>,
 }
 
 impl Shared {
@@ -87,8 +86,15 @@ impl Shared {
             budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
             service_skew: AtomicI64::new(0),
-            reads: SharedReads::default(),
+            extensions: Mutex::default(),
         }
+    }
+
+    /// Returns the state of this type, which all clones of a client share.
+    pub(crate) fn extension<T: Clone + Default + Send + Sync + 'static>(&self) -> T {
+        // The state is valid after each change.
+        let mut extensions = self.extensions.lock().unwrap_or_else(PoisonError::into_inner);
+        extensions.get_or_insert_default::<T>().clone()
     }
 }
 

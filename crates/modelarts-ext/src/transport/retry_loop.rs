@@ -66,7 +66,7 @@ impl HttpTransport {
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     span = attempt_span(request, call.attempts());
-                    let response = self.connector.send(outgoing);
+                    let response = span.in_scope(|| self.connector.send(outgoing));
                     let secrets = Secrets { credentials, authorization };
                     call.secrets.push(secrets.clone());
                     call.summary.attempts += 1;
@@ -248,18 +248,18 @@ fn attempt_span(request: &Request, resends: u32) -> Span {
 }
 
 fn end_span(span: Span, response: &Result<RawResponse, AttemptError>) {
-    let error = match response {
-        Ok(answer) => {
-            span.record("http.response.status_code", answer.status.as_u16());
-            let is_error = answer.status.is_client_error() || answer.status.is_server_error();
-            is_error.then(|| answer.status.as_str().to_owned())
-        }
-        Err(failed) => Some(format!("{:?}", failed.error.kind())),
+    let (status, kind) = match response {
+        Ok(answer) => (Some(answer.status.as_u16()), None),
+        Err(failed) => (failed.error.status(), Some(failed.error.kind())),
     };
-    if let Some(error) = error {
-        span.record("error.type", error);
-        span.record("otel.status_code", "ERROR");
-    }
+    span.record("http.response.status_code", status);
+    let error = match (status.filter(|status| *status >= 400), kind) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(kind)) => format!("{kind:?}"),
+        (None, None) => return,
+    };
+    span.record("error.type", error);
+    span.record("otel.status_code", "ERROR");
 }
 
 #[derive(Default)]

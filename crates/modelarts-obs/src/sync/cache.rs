@@ -7,6 +7,7 @@
 use std::{
     collections::HashMap,
     fs,
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, SystemTime},
@@ -86,10 +87,7 @@ impl<V: Serialize> Drop for Table<V> {
         if !self.changed.load(Ordering::Relaxed) {
             return;
         }
-        let written = serde_json::to_vec(&*self.entries.lock())
-            .map_err(Into::into)
-            .and_then(|bytes| write(path, &bytes));
-        match written {
+        match write(path, &*self.entries.lock()) {
             Ok(()) => remove_old(path),
             Err(error) => {
                 tracing::debug!(path = %path.display(), %error, "the cache was not written");
@@ -105,13 +103,18 @@ pub(crate) fn file(cache: &Path, kind: &str, name: &str) -> PathBuf {
     cache.join(kind).join(&name[..32])
 }
 
-/// Replaces a file atomically: other processes read either the old or the new file.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+/// Replaces a file atomically: other processes read either the old or the new file. A large table
+/// is not converted in memory.
+fn write(path: &Path, table: &impl Serialize) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
     let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
-    let replaced = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    let replaced = fs::File::create(&temporary).map(BufWriter::new).and_then(|mut file| {
+        serde_json::to_writer(&mut file, table)?;
+        file.flush()?;
+        fs::rename(&temporary, path)
+    });
     if replaced.is_err() {
         let _ = fs::remove_file(&temporary);
     }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 const FIRST: usize = 16;
 /// Maximum number that a synchronization reaches by itself.
 pub(super) const MOST: usize = 256;
-/// Minimum time in which the speed is measured, and twice that many tasks as run concurrently.
+/// Minimum time of a measurement, which also takes twice as many tasks as run concurrently.
 const WINDOW: Duration = Duration::from_millis(250);
-/// Minimum ratio of the speeds after and before the number is doubled.
+/// Minimum ratio of the speeds with a number and with half of it, for which the number is kept.
 const GAIN: f64 = 1.2;
+/// Time for which further throttled requests do not count.
+const SETTLE: Duration = Duration::from_secs(1);
 /// Time after which a higher number is tried again.
 const REST: Duration = Duration::from_secs(10);
 
@@ -27,7 +29,12 @@ pub(crate) enum Concurrency {
         window: Option<(Instant, usize)>,
     },
     /// A higher number did not help, or requests were throttled. It is tried again later.
-    Resting { number: usize, until: Instant },
+    Resting {
+        number: usize,
+        until: Instant,
+        /// Time from which throttled requests count again: those in flight are throttled together.
+        settled: Instant,
+    },
 }
 
 impl Default for Concurrency {
@@ -54,11 +61,15 @@ impl Concurrency {
     /// Returns the state after a completed task. `is_throttled` is `true` if the service throttled a
     /// request since the task before.
     pub(crate) fn after_task(self, now: Instant, is_throttled: bool) -> Self {
-        let rest = |number: usize| Self::Resting { number: number.max(1), until: now + REST };
+        let rest = |number: usize| Self::Resting { number, until: now + REST, settled: now };
         match self {
             Self::Fixed(_) => self,
-            _ if is_throttled => rest(self.number() / 2),
-            Self::Resting { number, until } if now >= until => {
+            Self::Resting { settled, .. } if is_throttled && now < settled => self,
+            _ if is_throttled => {
+                let number = (self.number() / 2).max(1);
+                Self::Resting { number, until: now + REST, settled: now + SETTLE }
+            }
+            Self::Resting { number, until, .. } if now >= until => {
                 Self::Growing { number, before: 0.0, window: None }
             }
             Self::Resting { .. } => self,
@@ -122,8 +133,10 @@ mod tests {
     #[test]
     fn the_number_falls_when_requests_are_throttled() {
         let latency = |number: usize| number as f64 / 0.02;
-        assert_eq!(run(latency, 5, &[2000, 2001]), [16, 32, 64, 128, 256, 128, 64]);
-        assert_eq!(run(latency, 2, &[0; 9]), [16, 8, 4, 2, 1]);
+        let throttled = [2000, 2001, 2002, 3500];
+        assert_eq!(run(latency, 5, &throttled), [16, 32, 64, 128, 256, 128, 64]);
+        let seconds: Vec<u64> = (0..9).map(|second| 1001 * second).collect();
+        assert_eq!(run(latency, 9, &seconds), [16, 8, 4, 2, 1]);
     }
 
     #[test]

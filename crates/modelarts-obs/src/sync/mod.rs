@@ -236,7 +236,7 @@ impl DirectorySync {
 
     /// Sets the maximum number of concurrent requests, limited to the range from 1 to 1,000. By
     /// default, 16 files are transferred at once, and more, up to 256, while this makes the
-    /// transfers faster; fewer after the service throttled a request.
+    /// transfers faster; half as many after the service throttled a request.
     pub fn transfers(mut self, transfers: usize) -> Self {
         self.options.transfers = Concurrency::Fixed(transfers.clamp(1, MAX_TRANSFERS));
         self

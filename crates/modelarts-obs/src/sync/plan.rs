@@ -22,11 +22,11 @@ pub(crate) enum Action {
 }
 
 /// Returns the action for each file of the source, and the files that only the target has.
-pub(crate) fn plan(
-    source: &BTreeMap<String, Listed>,
-    target: &BTreeMap<String, Listed>,
+pub(crate) fn plan<N: AsRef<str> + Ord>(
+    source: &BTreeMap<N, Listed>,
+    target: &BTreeMap<N, Listed>,
 ) -> (Vec<(String, Action)>, Vec<String>) {
-    let action = |(name, source): (&String, &Listed)| {
+    let action = |(name, source): (&N, &Listed)| {
         let action = match target.get(name) {
             Some(target) if target.size == source.size => match (&source.sha256, &target.sha256) {
                 (Some(source), Some(target)) if source == target => Action::Unchanged,
@@ -35,10 +35,11 @@ pub(crate) fn plan(
             },
             _ => Action::Transfer,
         };
-        (name.clone(), action)
+        (name.as_ref().to_owned(), action)
     };
     let surplus = target.keys().filter(|name| !source.contains_key(*name));
-    (source.iter().map(action).collect(), surplus.cloned().collect())
+    let surplus = surplus.map(|name| name.as_ref().to_owned());
+    (source.iter().map(action).collect(), surplus.collect())
 }
 
 /// Removes the objects that stand for directories, and returns their names. Such an object is

@@ -97,12 +97,13 @@ impl Checksums {
 
 impl Side {
     /// Returns the sizes and the cached checksums by name.
-    pub(crate) fn listed(&self) -> BTreeMap<String, Listed> {
-        let listed = |(name, item): (&String, &SourceItem)| {
+    pub(crate) fn listed(&self) -> BTreeMap<&str, Listed> {
+        let items = self.items.iter();
+        let listed = items.map(|(name, item)| {
             let listed = Listed { size: item.size(), sha256: self.checksums.find(name, item) };
-            (name.clone(), listed)
-        };
-        self.items.iter().map(listed).collect()
+            (name.as_str(), listed)
+        });
+        listed.collect()
     }
 }
 

@@ -228,7 +228,7 @@ impl ProcessTable {
                 tracing::warn!(?strays, "processes of an earlier emulator survive SIGKILL");
                 return;
             }
-            tracing::warn!(?strays, "ending processes of an earlier emulator");
+            tracing::info!(?strays, "ending processes of an earlier emulator");
             end_all(strays);
             std::thread::sleep(SCAN_PAUSE);
         }

@@ -228,9 +228,12 @@ impl WorkerProcess {
                     None => worker,
                 };
                 worker.run = run;
+                let stopped = tokens.terminate.clone();
+                let is_stopped = move || stopped.is_cancelled();
                 let exit_code = wait(launcher.start(worker.clone()).await, tokens).await;
-                if exit_code != 0 {
-                    // The SIGTERM of Slurm may reach the code before this process.
+                // The SIGTERM of Slurm may reach the code before this process. Code that then ends at
+                // once with 0 counts as completed.
+                if exit_code != 0 && !is_stopped() {
                     let _ = tokio::time::timeout(SIGNAL_DELAY, self.0.is_retired.cancelled()).await;
                 }
                 if let Err(error) = self.record_exit(&worker, exit_code) {

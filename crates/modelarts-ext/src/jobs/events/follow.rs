@@ -119,7 +119,7 @@ impl EventFollower {
         if let Some(job) = &end_watch.job
             && job.is_final()
             && self.events.query.may_hide_end()
-            && self.final_events.lack(job.phase())
+            && self.lacks_items(job)
         {
             let newest = end_watch.handle.events().newest_first().in_english();
             if let Some(page) = newest.pages().try_next().await? {
@@ -163,8 +163,9 @@ impl Follower for EventFollower {
     }
 
     fn lacks_items(&self, job: &Job) -> bool {
-        let lacks_billing = self.events.query.until_billed && !self.final_events.is_billed;
-        lacks_billing || self.final_events.lack(job.phase())
+        let events = &self.final_events;
+        let is_billed = events.billed_at.is_some() && events.billed_at >= events.restarted_at;
+        (self.events.query.until_billed && !is_billed) || events.lack(job.phase())
     }
 }
 
@@ -172,8 +173,7 @@ impl Follower for EventFollower {
 pub(super) struct FinalEvents {
     restarted_at: Option<Timestamp>,
     ends: Vec<(Option<Timestamp>, EventKind)>,
-    /// `true` after a billing event since the last restart.
-    is_billed: bool,
+    billed_at: Option<Timestamp>,
 }
 
 impl FinalEvents {
@@ -184,11 +184,8 @@ impl FinalEvents {
                 continue;
             }
             match event.kind() {
-                EventKind::Restarted => {
-                    self.restarted_at = self.restarted_at.max(event.time());
-                    self.is_billed = false;
-                }
-                EventKind::Billed => self.is_billed = true,
+                EventKind::Restarted => self.restarted_at = self.restarted_at.max(event.time()),
+                EventKind::Billed => self.billed_at = self.billed_at.max(event.time()),
                 kind if kind.is_final() || kind == EventKind::Preempted => {
                     self.ends.push((event.time(), kind));
                 }

@@ -39,6 +39,7 @@ mod outcome;
 mod round;
 #[cfg(test)]
 mod round_tests;
+mod shared_reads;
 mod waited;
 mod watch;
 
@@ -47,12 +48,7 @@ pub use outcome::{Outcome, TerminatedBy};
 pub use waited::Waited;
 pub use watch::{JobChange, JobWatch, WatchPosition};
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    future::IntoFuture,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
 use modelarts_api::{BoxFuture, types::SecondaryPhase};
@@ -62,14 +58,16 @@ use crate::{
     error::Error,
     jobs::{
         events::event::Event,
-        filter::MAX_VALUES,
         job::{Job, JobHandle, JobSummary},
         polling::poller::{ErrorTolerance, PollInterval, Poller},
-        wait::{job_set::Condition, outcome::job_outcome, round::find_ids},
+        wait::{
+            job_set::Condition,
+            outcome::job_outcome,
+            shared_reads::{Phases, phases},
+        },
     },
     pagination::page::PageStream,
     timestamp::Timestamp,
-    transport::shared_reads::{Found, Phases, QueuedWait, Turn},
 };
 
 /// State of a job during a wait.
@@ -111,8 +109,10 @@ fn serialize_phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S:
 /// [`Waited::job`] is the job as last read. If the job failed, was stopped or is abnormal, the wait
 /// also reads the last events and log lines of the job for [`Waited`].
 ///
-/// Waits of one client share their requests: if more than 8 are due, one search reads 10 jobs. A
-/// wait with a [condition](Self::until) reads its own job.
+/// Waits of one client share up to 16 requests in flight, or up to 64 with a
+/// [`rate_limit`](crate::ClientBuilder::rate_limit). If more waits are due, a search reads up to 10
+/// jobs at once, and a job whose phase has not changed keeps its details. A wait with a
+/// [condition](Self::until) always reads its job.
 ///
 /// Transient errors are tolerated for up to 15 minutes, throttling until the [time
 /// limit](Self::timeout). A wait for a job never read may fail with [`Error::is_not_found`].
@@ -205,54 +205,6 @@ impl IntoFuture for Wait {
     }
 }
 
-fn phases(job: &Job) -> Phases {
-    (job.phase(), job.secondary_phase().cloned())
-}
-
-/// Reads a job. If many waits of the client are due, they share searches, and only jobs whose
-/// phases have changed are read with their details.
-async fn read_shared(handle: &JobHandle, known: Option<&Job>) -> Result<Job, Error> {
-    let reads = &handle.client().transport().shared.reads;
-    let most = if known.is_some() { MAX_VALUES - 1 } else { 0 };
-    let workspace = known.and_then(|job| job.workspace());
-    let found = match reads.turn(workspace, handle.id(), most).await {
-        Turn::Answered(found) => found?,
-        Turn::Reader { others, _permit } if others.is_empty() => return handle.get_small().await,
-        Turn::Reader { others, _permit } => search_for_all(handle, workspace, others).await?,
-    };
-    match known {
-        Some(known) if found == Some(phases(known)) => Ok(known.clone()),
-        _ => handle.get_small().await,
-    }
-}
-
-/// Searches for the job and those of other waits, and answers these.
-async fn search_for_all(
-    handle: &JobHandle,
-    workspace: Option<&str>,
-    others: Vec<QueuedWait>,
-) -> Found {
-    let client = handle.client();
-    let ids: BTreeSet<&str> = others.iter().map(|wait| &*wait.id).chain([handle.id()]).collect();
-    let ids = ids.into_iter().map(str::to_owned).collect();
-    let rows = find_ids(client, workspace, ids).await.map(|rows| {
-        if rows.is_none() {
-            client.transport().shared.reads.has_no_search.store(true, Ordering::Relaxed);
-        }
-        let rows = rows.into_iter().flatten();
-        rows.map(|job| (job.id().to_owned(), phases(&job))).collect::<HashMap<_, _>>()
-    });
-    let found = |id: &str| match &rows {
-        Ok(rows) => Ok(rows.get(id).cloned()),
-        Err(error) => Err(error.clone()),
-    };
-    for wait in others {
-        let found = found(&wait.id);
-        wait.answer(found);
-    }
-    found(handle.id())
-}
-
 struct WaitState {
     handle: JobHandle,
     until: Option<Condition>,
@@ -282,9 +234,7 @@ impl WaitState {
             // A condition may read any detail of the job, and a restarted job has new ones.
             let known = self.job.as_ref();
             let known = known.filter(|job| self.until.is_none() && !job.is_final());
-            // The request is allocated apart, so that a wait is small during its pauses.
-            let read = Box::pin(read_shared(&self.handle, known));
-            let job = match self.poller.round(read).await {
+            let job = match self.poller.round(shared_reads::read(&self.handle, known)).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
                 Some(Ok(job)) => job,
                 Some(Err(error)) if error.is_job_gone() && self.job.is_some() => {

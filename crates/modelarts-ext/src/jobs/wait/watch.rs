@@ -106,11 +106,10 @@ fn is_false(value: &bool) -> bool {
 ///
 /// The watch begins with the first call of [`next`](Self::next): jobs that ended before are not
 /// reported, and the first changes are the phases of the unfinished jobs. Then each new phase of a
-/// job is
-/// reported once, with its start if the details of the job have it, and the deletion of a job that
-/// has not ended. A phase between two rounds is reported if the details show it; a job that began
-/// and ended meanwhile has its phases from its details. A user's new start of an ended job is not
-/// reported.
+/// job is reported once, with its start if the details of the job have it, and the deletion of a
+/// job that has not ended. A phase between two rounds is reported if the details show it; a job
+/// that began and ended meanwhile has its phases from its details. A user's new start of an ended
+/// job is not reported.
 ///
 /// A round searches for new jobs, with one request for 50 jobs of the last minute, and for the
 /// unfinished jobs, with one request for 50 of them. With the default limit of one request per

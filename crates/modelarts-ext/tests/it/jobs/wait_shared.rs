@@ -1,6 +1,10 @@
 //! Tests of single waits of one client, which share their requests.
 
-use futures::{StreamExt, future::join_all, stream};
+use futures::{
+    StreamExt,
+    future::join_all,
+    stream::{self, FuturesUnordered},
+};
 use modelarts_emulator::faults::{Fault, FaultRule};
 use modelarts_ext::{Job, api::codes, jobs::wait::Waited};
 use serde_json::json;
@@ -36,9 +40,9 @@ fn requests(site: &SimulatedSite) -> (usize, usize) {
     (searches.count(), requests.len())
 }
 
-fn reject_searches(site: &SimulatedSite, times: u32, code: &str) {
+fn reject_searches(site: &SimulatedSite, times: u32, status: u16, code: &str) {
     let fault = Fault::Status {
-        status: 400,
+        status,
         retry_after: None,
         error_code: Some(code.to_owned()),
         error_msg: Some("not possible".to_owned()),
@@ -61,20 +65,33 @@ async fn a_hundred_waits_search_for_ten_jobs_at_a_time() {
 }
 
 #[tokio::test]
-async fn an_error_of_a_search_is_that_of_its_ten_waits() {
-    let (site, jobs) = site().await;
-    reject_searches(&site, 1, "ModelArts.2791");
-    let ends = join_all(jobs.iter().map(|job| job.wait().into_future())).await;
-    let errors = ends.iter().filter_map(|end| end.as_ref().err());
-    let codes: Vec<_> = errors.map(|error| error.code().unwrap()).collect();
-    assert_eq!(codes, ["ModelArts.2791"; 10]);
+async fn waits_that_are_not_polled_do_not_hold_up_others() {
+    let (site, mut jobs) = site().await;
+    let last = jobs.pop().unwrap();
+    let mut waits: FuturesUnordered<_> = jobs.iter().map(|job| job.wait().into_future()).collect();
+    assert!(futures::poll!(waits.next()).is_pending());
+    assert!(last.wait().await.unwrap().is_completed());
+    drop(site);
 }
 
 #[tokio::test]
-async fn without_a_search_by_id_each_wait_reads_its_job() {
+async fn a_search_that_fails_for_some_time_is_an_error_of_its_waits() {
     let (site, jobs) = site().await;
-    reject_searches(&site, u32::MAX, codes::UNSUPPORTED_CONDITION_KEY);
-    assert!(wait(&jobs).await.iter().all(Waited::is_completed));
-    let (searches, _) = requests(&site);
-    assert!((1..=8).contains(&searches), "{searches}");
+    // More than the attempts of all searches that are in flight.
+    reject_searches(&site, 200, 503, "ModelArts.0000");
+    let ends = wait(&jobs).await;
+    assert!(ends.iter().all(Waited::is_completed));
+    assert!(ends.iter().filter(|end| end.errors() > 0).count() >= 10);
+}
+
+#[tokio::test]
+async fn without_a_search_each_wait_reads_its_job() {
+    for (status, code) in [(400, codes::UNSUPPORTED_CONDITION_KEY), (403, "ModelArts.0103")] {
+        let (site, jobs) = site().await;
+        reject_searches(&site, u32::MAX, status, code);
+        let ends = wait(&jobs).await;
+        assert!(ends.iter().all(|end| end.is_completed() && end.errors() == 0), "{status}");
+        let (searches, _) = requests(&site);
+        assert!((1..=16).contains(&searches), "{searches}");
+    }
 }
