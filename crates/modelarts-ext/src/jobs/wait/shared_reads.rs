@@ -5,8 +5,10 @@
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
+use futures::future::{Either, select};
 use modelarts_api::types::{Phase, SecondaryPhase};
 use tokio::{runtime::Handle, sync::oneshot};
 use tracing::{Instrument, Span};
@@ -20,6 +22,9 @@ use crate::{
         wait::round::{Pace, find_ids},
     },
 };
+
+/// Maximum time in the queue, after which a wait reads its job itself.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 
 pub(super) type Phases = (Phase, Option<SecondaryPhase>);
 
@@ -45,17 +50,12 @@ struct QueuedWait {
     workspace: Option<String>,
     /// Phases that the wait knows. `None` if it needs the details of the job in any case.
     known: Option<Phases>,
-    /// Receives the job, or `None` if its phases are those that are known.
-    answer: oneshot::Sender<Result<Option<Job>, Error>>,
+    answer: oneshot::Sender<Answer>,
     span: Span,
 }
 
-impl QueuedWait {
-    fn answer(self, answer: Result<Option<Job>, Error>) {
-        // The wait may have been dropped.
-        let _ = self.answer.send(answer);
-    }
-}
+/// The job, or `None` if its phases are those that are known.
+type Answer = Result<Option<Job>, Error>;
 
 /// Reads a job. If many waits of the client are due, they share searches, and only jobs whose
 /// phases are not those of the `known` job are read with their details.
@@ -73,12 +73,13 @@ pub(super) async fn read(handle: &JobHandle, known: Option<&Job>) -> Result<Job,
     };
     let reads = handle.client().transport().shared.extension::<Arc<SharedReads>>();
     reads.push(&runtime, [wait]);
-    match (answered.await, known) {
-        (Ok(Ok(None)), Some(known)) => Ok(known.clone()),
-        (Ok(Ok(Some(job))), _) => Ok(job),
-        (Ok(Err(error)), _) => Err(error),
-        // The runtime of the task has ended.
-        (Ok(Ok(None)) | Err(_), _) => handle.get_small().await,
+    // The task may be in a runtime that the program has ended, or does not run any more.
+    let limit = handle.client().clock().sleep(QUEUE_TIMEOUT);
+    match (select(answered, limit).await, known) {
+        (Either::Left((Ok(Ok(None)), _)), Some(known)) => Ok(known.clone()),
+        (Either::Left((Ok(Ok(Some(job))), _)), _) => Ok(job),
+        (Either::Left((Ok(Err(error)), _)), _) => Err(error),
+        _ => handle.get_small().await,
     }
 }
 
@@ -134,39 +135,43 @@ struct ReadTask {
 
 impl ReadTask {
     async fn run(mut self) {
-        loop {
-            let mut waits = {
-                let mut queue = self.reads.queue();
-                let waits = queue.next();
-                if waits.is_empty() {
-                    queue.tasks -= 1;
-                    self.is_over = true;
-                    return;
-                }
-                waits
-            };
-            let span = waits[0].span.clone();
-            match waits.pop() {
-                Some(wait) if waits.is_empty() => {
-                    let read = wait.handle.get_small().instrument(span).await;
-                    wait.answer(read.map(Some));
-                }
-                last => {
-                    waits.extend(last);
-                    self.search(waits).instrument(span).await;
-                }
+        let mut waits = self.next();
+        while let Some(first) = waits.first() {
+            let span = first.span.clone();
+            let answers = self.read(waits).instrument(span).await;
+            // The next waits are taken before the answers, because the runtime may stop with them.
+            waits = self.next();
+            for (wait, answer) in answers {
+                // The wait may have been dropped.
+                let _ = wait.answer.send(answer);
             }
         }
     }
 
-    async fn search(&self, waits: Vec<QueuedWait>) {
+    /// Takes the next waits. If there are none, the task is over.
+    fn next(&mut self) -> Vec<QueuedWait> {
+        let mut queue = self.reads.queue();
+        let waits = queue.next();
+        if waits.is_empty() {
+            queue.tasks -= 1;
+            self.is_over = true;
+        }
+        waits
+    }
+
+    async fn read(&self, mut waits: Vec<QueuedWait>) -> Vec<(QueuedWait, Answer)> {
+        if let [_] = waits[..]
+            && let Some(wait) = waits.pop()
+        {
+            let read = wait.handle.get_small().await;
+            return vec![(wait, read.map(Some))];
+        }
         let ids: BTreeSet<&str> = waits.iter().map(|wait| wait.handle.id()).collect();
         let ids = ids.into_iter().map(str::to_owned).collect();
         let client = waits[0].handle.client().clone();
         let rows = match find_ids(&client, waits[0].workspace.as_deref(), ids).await {
             Err(error) if error.is_retryable() => {
-                waits.into_iter().for_each(|wait| wait.answer(Err(error.clone())));
-                return;
+                return waits.into_iter().map(|wait| (wait, Err(error.clone()))).collect();
             }
             rows => rows.ok().flatten(),
         };
@@ -175,17 +180,11 @@ impl ReadTask {
         let rows = rows.into_iter().flatten();
         let rows: HashMap<String, Phases> =
             rows.map(|job| (job.id().to_owned(), phases(&job))).collect();
-        let mut changed = Vec::new();
-        for mut wait in waits {
-            match rows.get(wait.handle.id()) == wait.known.as_ref() {
-                true => wait.answer(Ok(None)),
-                false => {
-                    wait.known = None;
-                    changed.push(wait);
-                }
-            }
-        }
+        let is_known = |wait: &QueuedWait| rows.get(wait.handle.id()) == wait.known.as_ref();
+        let (unchanged, changed): (Vec<_>, Vec<_>) = waits.into_iter().partition(is_known);
+        let changed = changed.into_iter().map(|wait| QueuedWait { known: None, ..wait });
         self.reads.push(&Handle::current(), changed);
+        unchanged.into_iter().map(|wait| (wait, Ok(None))).collect()
     }
 }
 
@@ -205,7 +204,7 @@ mod tests {
     use super::*;
     use crate::{client::Client, credentials::Credentials};
 
-    type Answered = oneshot::Receiver<Result<Option<Job>, Error>>;
+    type Answered = oneshot::Receiver<Answer>;
 
     fn queued(client: &Client, id: &str, workspace: Option<&str>) -> (QueuedWait, Answered) {
         let (answer, answered) = oneshot::channel();
