@@ -32,8 +32,8 @@ const COMPILER: &str = "rustc 1.95.0";
 
 /// Limits of the ratios: 3 % above the measured ratios.
 const LIMITS: [(&str, f64); 4] = [
-    ("one get, signed", 1.211),
-    ("signing: a signed get less one with a token", 1.191),
+    ("one get, signed", 1.134),
+    ("signing: a signed get less one with a token", 1.056),
     ("decoding 50 jobs", 0.940),
     ("decoding 100 events", 0.779),
 ];

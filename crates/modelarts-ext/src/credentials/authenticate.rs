@@ -80,7 +80,7 @@ fn sign(request: &mut Request, keys: &Keys, signing: &SigningScheme) -> Result<S
     };
     let mut headers = Vec::with_capacity(5);
     headers.push(("host", host));
-    for name in [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &CONTENT_TYPE] {
+    for name in [&PROJECT_ID, &DATE, &SECURITY_TOKEN, &CONTENT_TYPE] {
         let value = request.headers().get(name);
         if let Some(value) = value.and_then(|value| value.to_str().ok()) {
             headers.push((name.as_str(), value.into()));

@@ -23,16 +23,20 @@ impl Mask {
             if secret.len() < MIN_SECRET {
                 continue;
             }
+            forms.extend([secret.to_owned(), STANDARD_NO_PAD.encode(secret)]);
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            if secret.bytes().all(is_plain) {
+                // No encoding changes such a secret. Keys and signatures usually are of this kind.
+                continue;
+            }
             let percent = utf8_percent_encode(secret, RESERVED).to_string();
             let quoted = Value::from(secret).to_string();
             let escaped = quoted.trim_matches('"').to_owned();
             forms.extend([
-                secret.to_owned(),
                 lower_case_escapes(&percent),
                 percent,
                 escaped.replace('/', "\\/"),
                 escaped,
-                STANDARD_NO_PAD.encode(secret),
             ]);
         }
         // Longer forms come first, so that a form that contains another is replaced completely.
