@@ -1,13 +1,7 @@
 //! Wheel of the emulator's version of MoXing, the library of the service for OBS in training
-//! containers. The sources are in the directory `moxing` of this crate.
+//! containers. The directory `moxing` of this crate contains the sources and the wheel.
 
-use std::{
-    io::{self, Cursor, Write},
-    path::Path,
-    sync::OnceLock,
-};
-
-use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOptions};
+use std::{io, path::Path};
 
 use crate::files::confined_dir::ConfinedDir;
 
@@ -20,71 +14,75 @@ macro_rules! stem {
 /// File name of the wheel, as pip requires it. Code finds it by `moxing_framework-*.whl`.
 pub(super) const WHEEL: &str = concat!(stem!(), "-py3-none-any.whl");
 
-const METADATA: &str = "Metadata-Version: 2.1
-Name: moxing-framework
-Version: 2.5.0+modelarts-emulator
-Summary: MoXing of the ModelArts emulator, not Huawei's
-License: MIT OR Apache-2.0
-Requires-Python: >=3.7
-";
-const TAGS: &str = "Wheel-Version: 1.0
-Generator: modelarts-emulator
-Root-Is-Purelib: true
-Tag: py3-none-any
-";
-
-macro_rules! sources {
-    ($($path:literal)*) => {
-        [$(($path, include_str!(concat!("../../../moxing/", $path)))),*]
-    };
-}
-const SOURCES: [(&str, &str); 13] = sources![
-    "moxing/__init__.py"
-    "moxing/_missing.py"
-    "moxing/framework/__init__.py"
-    "moxing/framework/file/__init__.py"
-    "moxing/framework/file/_auth.py"
-    "moxing/framework/file/_changes.py"
-    "moxing/framework/file/_errors.py"
-    "moxing/framework/file/_location.py"
-    "moxing/framework/file/_pending.py"
-    "moxing/framework/file/_queries.py"
-    "moxing/framework/file/_shift.py"
-    "moxing/framework/file/_stream.py"
-    "moxing/framework/file/file_io.py"
-];
+/// The wheel, written by `UPDATE=1 cargo test -p modelarts-emulator --lib moxing`.
+const CONTENT: &[u8] = include_bytes!(concat!("../../../moxing/", stem!(), "-py3-none-any.whl"));
 
 /// Writes the wheel into a directory, unless the directory already contains it.
 pub(super) fn write_wheel(directory: &Path) -> io::Result<()> {
     if directory.join(WHEEL).exists() {
         return Ok(());
     }
-    ConfinedDir::create(directory)?.write(Path::new(WHEEL), content()?)
+    ConfinedDir::create(directory)?.write(Path::new(WHEEL), CONTENT)
 }
 
-fn content() -> io::Result<&'static [u8]> {
-    static CONTENT: OnceLock<ZipResult<Vec<u8>>> = OnceLock::new();
-    match CONTENT.get_or_init(build) {
-        Ok(content) => Ok(content),
-        Err(error) => Err(io::Error::other(error.to_string())),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::{Cursor, Write},
+    };
 
-fn build() -> ZipResult<Vec<u8>> {
-    let info = concat!(stem!(), ".dist-info");
-    let [metadata, tags, record] =
-        ["METADATA", "WHEEL", "RECORD"].map(|name| format!("{info}/{name}"));
-    let mut files = SOURCES.to_vec();
-    files.extend([(metadata.as_str(), METADATA), (tags.as_str(), TAGS)]);
-    let names = files.iter().map(|(path, _)| *path).chain([record.as_str()]);
-    let lines: String = names.map(|path| format!("{path},,\n")).collect();
-    files.push((&record, &lines));
-    // Python imports uncompressed modules directly from the wheel, even without the module zlib.
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (path, text) in files {
-        archive.start_file(path, options)?;
-        archive.write_all(text.as_bytes())?;
+    use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOptions};
+
+    use super::*;
+
+    const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/moxing");
+    const METADATA: &str = "Metadata-Version: 2.1
+Name: moxing-framework
+Version: 2.5.0+modelarts-emulator
+Summary: MoXing of the ModelArts emulator, not Huawei's
+License: MIT OR Apache-2.0
+Requires-Python: >=3.7
+";
+    const TAGS: &str = "Wheel-Version: 1.0
+Generator: modelarts-emulator
+Root-Is-Purelib: true
+Tag: py3-none-any
+";
+
+    #[test]
+    fn the_wheel_contains_the_sources() {
+        let files = Path::new(DIRECTORY).join("moxing");
+        let modules = walkdir::WalkDir::new(files).sort_by_file_name().into_iter().map(|entry| {
+            let path = entry.unwrap().into_path();
+            let name = path.strip_prefix(DIRECTORY).unwrap().to_str().unwrap().to_owned();
+            (name, path)
+        });
+        let modules = modules.filter(|(name, _)| name.ends_with(".py"));
+        let mut files: Vec<(String, String)> =
+            modules.map(|(name, path)| (name, fs::read_to_string(path).unwrap())).collect();
+        let info = |name: &str| format!(concat!(stem!(), ".dist-info/{}"), name);
+        files.extend([(info("METADATA"), METADATA.into()), (info("WHEEL"), TAGS.into())]);
+        let record = info("RECORD");
+        let names = files.iter().map(|(name, _)| name).chain([&record]);
+        let lines = names.map(|name| format!("{name},,\n")).collect();
+        files.push((record, lines));
+        let wheel = pack(&files).unwrap();
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(Path::new(DIRECTORY).join(WHEEL), &wheel).unwrap();
+        } else {
+            assert!(wheel == CONTENT, "the wheel differs from its sources; run with UPDATE=1");
+        }
     }
-    Ok(archive.finish()?.into_inner())
+
+    fn pack(files: &[(String, String)]) -> ZipResult<Vec<u8>> {
+        // Python imports uncompressed modules from the wheel, even without the module zlib.
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for (path, text) in files {
+            archive.start_file(path, options)?;
+            archive.write_all(text.as_bytes())?;
+        }
+        Ok(archive.finish()?.into_inner())
+    }
 }
