@@ -30,6 +30,9 @@ struct Document {
 struct Cause {
     name: String,
     meaning: String,
+    /// Codes of the cause in the service's own diagnosis.
+    #[serde(default)]
+    codes: Vec<String>,
     summary: String,
     #[serde(default)]
     advice: Vec<String>,
@@ -101,7 +104,7 @@ enum Position {
 }
 
 /// Values that a text may name in braces.
-const PLACEHOLDERS: [&str; 10] = [
+const PLACEHOLDERS: [&str; 14] = [
     "task",
     "exit_code",
     "signal",
@@ -112,9 +115,13 @@ const PLACEHOLDERS: [&str; 10] = [
     "flavor",
     "package",
     "input",
+    "code",
+    "process",
+    "storage",
+    "since",
 ];
 /// Facts that a condition may require: values of texts, and the log of a task.
-const KNOWN: [&str; 4] = ["package", "input", "pool", "log"];
+const KNOWN: [&str; 5] = ["package", "input", "code", "pool", "log"];
 
 /// Generates the enumeration of the causes and the tables from the text of `causes.yaml`.
 pub fn generate(yaml: &str) -> Result<String, Error> {
@@ -160,7 +167,12 @@ pub fn generate(yaml: &str) -> Result<String, Error> {
             let texts = texts(&place, summary, advice, links)?;
             cases.push(quote!((#condition, #texts)));
         }
-        rows.push(quote!(crate::diagnosis::CauseTexts { texts: #own, cases: &[#(#cases),*] }));
+        let codes = &cause.codes;
+        rows.push(quote!(crate::diagnosis::CauseTexts {
+            codes: &[#(#codes),*],
+            texts: #own,
+            cases: &[#(#cases),*],
+        }));
         variants.push((variant(&cause.name), &cause.name, &cause.meaning));
     }
 

@@ -22,6 +22,8 @@ pub enum Confidence {
 /// Texts of a cause, and alternative texts for special cases.
 #[derive(Debug)]
 pub struct CauseTexts {
+    /// Codes of the cause in the service's own diagnosis of a job, such as `MDC.300710`.
+    pub codes: &'static [&'static str],
     /// Texts that apply if the condition of no special case holds.
     pub texts: Texts,
     /// Special cases with their texts. The first case whose condition holds applies.
@@ -45,7 +47,7 @@ pub struct Texts {
 pub struct Condition {
     /// `true` if the confidence must be less than [`Confidence::Certain`].
     pub is_likely: bool,
-    /// Names of the facts that must be known: `package`, `input`, `pool` or `log`.
+    /// Names of the facts that must be known: `package`, `input`, `code`, `pool` or `log`.
     pub known: &'static [&'static str],
     /// Texts, one of which the evidence of the cause must contain. Empty if any evidence matches.
     pub detail: &'static [&'static str],
@@ -106,6 +108,13 @@ impl Cause {
     #[must_use]
     pub fn texts(self) -> Option<&'static CauseTexts> {
         CAUSES.get(self as usize)
+    }
+
+    /// Returns the cause with this code in the service's own diagnosis, such as `MDC.300710`.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        let index = CAUSES.iter().position(|row| row.codes.contains(&code))?;
+        Self::ALL.get(index).copied()
     }
 }
 

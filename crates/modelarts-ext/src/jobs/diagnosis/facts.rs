@@ -33,11 +33,15 @@ pub(super) struct Facts {
     pub(super) memory: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) inputs: Vec<Input>,
+    /// Last part of the code directory, by which the service names its copy.
+    pub(super) code: Option<String>,
     pub(super) events: Vec<Event>,
     pub(super) logs: Vec<TaskLog>,
     /// Highest of the last values of the memory usage, with the time of the newest value.
     pub(super) memory_usage: Option<(Timestamp, f64)>,
     pub(super) queue: Option<Evidence>,
+    /// Causes that the service's own diagnosis names.
+    pub(super) platform: Vec<PlatformCause>,
     pub(super) unavailable: Vec<Evidence>,
 }
 
@@ -67,6 +71,15 @@ pub(super) struct Input {
     pub(super) name: String,
     pub(super) local_dir: String,
     pub(super) remote: Option<String>,
+}
+
+/// Cause in the service's own diagnosis of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlatformCause {
+    /// Code of the cause, such as `MDC.300710`.
+    pub(super) code: String,
+    /// Other texts of the entry; empty if it has none.
+    pub(super) text: String,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +116,10 @@ impl Facts {
             pool: resource.and_then(|resource| present(&resource.pool_id)),
             memory,
             inputs: inputs.map(Input::new).collect(),
+            code: details.algorithm.as_ref().and_then(|algorithm| {
+                let directory = algorithm.code_dir.as_deref()?.trim_end_matches('/');
+                present(&directory.rsplit('/').next().map(str::to_owned))
+            }),
             ..Self::default()
         };
         let statuses = job.status().map_or(&[][..], |it| &it.task_statuses);
@@ -300,12 +317,22 @@ pub(super) struct Finding {
     pub(super) task: Option<String>,
     pub(super) exit_code: Option<i64>,
     pub(super) detail: Option<String>,
+    /// Time since which the cause has an effect, if the log shows it.
+    pub(super) since: Option<String>,
     pub(super) evidence: Vec<Evidence>,
 }
 
 impl Finding {
     pub(super) fn new(cause: Cause, confidence: Confidence) -> Self {
-        Self { cause, confidence, task: None, exit_code: None, detail: None, evidence: Vec::new() }
+        Self {
+            cause,
+            confidence,
+            task: None,
+            exit_code: None,
+            detail: None,
+            since: None,
+            evidence: Vec::new(),
+        }
     }
 
     pub(super) fn of_event(cause: Cause, event: &Event) -> Self {

@@ -33,6 +33,7 @@
 // and signatures are generated from `openapi/causes.yaml`.
 
 mod facts;
+mod platform;
 mod report;
 mod rules;
 mod search;
@@ -44,6 +45,7 @@ pub use modelarts_api::{
     Cause,
     diagnosis::{Confidence, Link},
 };
+pub use platform::PlatformDiagnosis;
 pub use report::{Diagnosis, Evidence, Fact};
 
 use std::time::Duration;
@@ -69,17 +71,50 @@ impl JobHandle {
     /// Determines why the job failed, was stopped, or waits; see the [module](self).
     ///
     /// Makes one call for the details, and more as the phase requires: for a failed job, for
-    /// events, up to four logs of at most 5 MB, and memory usage, within
+    /// events, up to four logs of at most 5 MB, and memory usage, and for a running job, for events
+    /// and the log of its first task, within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     /// [`Fact::Unavailable`] names missing information. A later diagnosis may have more evidence.
     ///
     /// # Errors
     /// Returns the error of the call for the details.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
+        self.explain_with(&PlatformDiagnosis::default()).await
+    }
+
+    /// As [`explain`](Self::explain), with the service's own diagnosis as further evidence, which
+    /// the caller has read from the logs of the job in OBS.
+    ///
+    /// # Errors
+    /// Returns the error of the call for the details.
+    pub async fn explain_with(&self, platform: &PlatformDiagnosis) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
         let job = deadline.limit("the job was being read", self.get()).await?;
-        let facts = read_facts(&job, &deadline).await;
+        let mut facts = read_facts(&job, &deadline).await;
+        facts.platform.clone_from(&platform.0);
         Ok(Diagnosis::of(&job, &facts))
+    }
+}
+
+impl Job {
+    /// Returns what the log of a running job shows although the job did not fail yet, in a few
+    /// words, such as `OBS refuses writes since 2026-01-03 18:19:40`. Returns `None` for a job that
+    /// does not run, without a call; otherwise reads the log of the first task with one call.
+    ///
+    /// # Errors
+    /// Returns the error of the call. A log that does not exist yet is no error.
+    pub async fn running_problem(&self) -> Result<Option<String>, Error> {
+        let mut facts = Facts::of(self);
+        let (Phase::Running, Some(task)) = (self.phase(), facts.tasks.first().cloned()) else {
+            return Ok(None);
+        };
+        match JobHandle::from(self).logs(task.as_str()).tail(LOG_TAIL).await {
+            Ok(tail) => facts.logs.push(TaskLog { task, tail }),
+            Err(error) if error.is_not_ready() => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let finding = diagnose(&facts);
+        Ok(texts::reason(&facts, &finding).filter(|_| finding.cause != Cause::Running))
     }
 }
 
@@ -137,6 +172,10 @@ async fn read(job: &Job, facts: &mut Facts) {
             read_logs(job, facts).await;
             read_memory_usage(job, facts).await;
         }
+        Phase::Running => {
+            read_events(job, facts).await;
+            read_logs(job, facts).await;
+        }
         _ => read_events(job, facts).await,
     }
 }
@@ -172,6 +211,8 @@ async fn read_logs(job: &Job, facts: &mut Facts) {
     for (task, tail) in join_all(reads).await {
         match tail {
             Ok(tail) => facts.logs.push(TaskLog { task, tail }),
+            // The code of a running job may not have begun yet.
+            Err(error) if error.is_not_ready() && job.phase() == Phase::Running => {}
             Err(error) => facts.lack(&format!("log of {task}"), &error),
         }
     }

@@ -106,6 +106,16 @@ pub enum Fact {
         line: Option<u64>,
         /// Text of the line.
         text: String,
+        /// Number of successive lines with this text, apart from their times. A lower limit if
+        /// only the end of the log was read.
+        times: u64,
+    },
+    /// Cause in the service's own diagnosis of the job.
+    Platform {
+        /// Code of the cause, such as `MDC.300710`.
+        code: String,
+        /// Other texts of the entry; empty if it has none.
+        text: String,
     },
     /// Resource usage of the machine of the task shortly before the end of the task.
     Metric {
@@ -199,8 +209,19 @@ impl fmt::Display for Fact {
                 }
             }
             Self::Event { message, .. } => write!(f, "event: {message}"),
-            Self::Log { line: Some(line), text } => write!(f, "log line {line}: {text}"),
-            Self::Log { line: None, text } => write!(f, "log: {text}"),
+            Self::Log { line, text, times } => {
+                match line {
+                    Some(line) => write!(f, "log line {line}: {text}")?,
+                    None => write!(f, "log: {text}")?,
+                }
+                match (times, line) {
+                    (0 | 1, _) => Ok(()),
+                    (times, Some(_)) => write!(f, " ({times} times)"),
+                    (times, None) => write!(f, " (at least {times} times)"),
+                }
+            }
+            Self::Platform { code, text } if text.is_empty() => write!(f, "diagnosis: {code}"),
+            Self::Platform { code, text } => write!(f, "diagnosis: {code}: {text}"),
             Self::Metric { metric, percent } => write!(f, "{metric}: {percent:.0} %"),
             Self::Run { run, runs, reason } => write!(f, "run {run} of {runs}: {reason}"),
             Self::Queue { pool, jobs_before, names } => {

@@ -9,11 +9,13 @@ use modelarts_api::{
 use crate::jobs::{
     diagnosis::{
         facts::{
-            Facts, Failed, Fault, Finding, TaskLog, event_evidence, last_event, status, stop,
-            unknown,
+            Facts, Failed, Fault, Finding, PlatformCause, TaskLog, event_evidence, last_event,
+            status, stop, unknown,
         },
         report::{Evidence, Fact},
-        search::{Match, find_signature, search, without_prefix},
+        search::{
+            Match, Refusal, find_refusal, find_signature, repetition, search, without_prefix,
+        },
     },
     events::{event::Event, kind::EventKind},
     exit_code::signal_name,
@@ -44,9 +46,16 @@ fn failed(facts: &Facts) -> Finding {
     let mut evidence = facts.evidence(&failed);
     evidence.extend(status(facts));
     evidence.append(&mut finding.evidence);
-    match found {
-        Some((log, found)) => evidence.extend(log_evidence(log, &found)),
-        None => evidence.extend(last_lines(facts)),
+    let refusal = refusal(facts);
+    match (found, &refusal) {
+        // The first of the refused writes is the evidence.
+        (Some((_, found)), Some(_)) if found.cause == Cause::ObsFull => {}
+        (Some((log, found)), _) => evidence.extend(log_evidence(log, &found)),
+        (None, _) => evidence.extend(last_lines(facts)),
+    }
+    if let Some((log, refusal)) = refusal {
+        evidence.push(line_evidence(log, refusal.line, refusal.times));
+        finding.since = refusal.since.filter(|_| finding.cause == Cause::ObsFull);
     }
     if let Some((time, percent)) = facts.memory_usage {
         let metric = "memUsage".to_owned();
@@ -192,7 +201,9 @@ fn by_exit_code(
                 true => Confidence::Certain,
                 false => Confidence::Likely,
             };
-            Some(Finding::new(Cause::OutOfMemory, confidence))
+            let mut finding = Finding::new(Cause::OutOfMemory, confidence);
+            finding.detail = root.and_then(|root| by_log(root).detail);
+            Some(finding)
         }
         (Some(_), _) => match root {
             Some(root) => Some(by_log(root)),
@@ -234,26 +245,41 @@ fn by_hang(facts: &Facts) -> Option<Finding> {
 }
 
 fn log_evidence<'a>(log: &'a TaskLog, found: &Match) -> impl Iterator<Item = Evidence> + use<'a> {
-    let lines = [found.frame, Some(found.line)];
-    lines.into_iter().flatten().map(|line| line_evidence(log, line))
+    let frame = found.frame.map(|line| (line, 1));
+    let lines = [frame, Some(repetition(&log.tail.lines, found.line))];
+    lines.into_iter().flatten().map(|(line, times)| line_evidence(log, line, times))
+}
+
+/// Returns the first log whose end reports that OBS refuses writes.
+fn refusal(facts: &Facts) -> Option<(&TaskLog, Refusal)> {
+    facts.logs.iter().find_map(|log| Some((log, find_refusal(&log.tail)?)))
 }
 
 fn last_lines(facts: &Facts) -> impl Iterator<Item = Evidence> {
     let lines = facts.logs.first().into_iter().flat_map(|log| {
-        let count = log.tail.lines.len();
-        (count.saturating_sub(LAST_LINES)..count).map(move |line| line_evidence(log, line))
+        let mut lines = Vec::new();
+        let mut end = log.tail.lines.len();
+        while let Some(last) = end.checked_sub(1)
+            && lines.len() < LAST_LINES
+        {
+            let (first, times) = repetition(&log.tail.lines[..end], last);
+            lines.push(line_evidence(log, first, times));
+            end = first;
+        }
+        lines.into_iter().rev()
     });
     lines.filter(|evidence| !matches!(&evidence.fact, Fact::Log { text, .. } if text.is_empty()))
 }
 
-fn line_evidence(log: &TaskLog, index: usize) -> Evidence {
+fn line_evidence(log: &TaskLog, index: usize, times: u64) -> Evidence {
     let text = log.tail.lines.get(index).map_or("", String::as_str);
     let end = text.char_indices().nth(MAX_LINE).map(|(end, _)| end);
     let shown = match end {
         Some(end) => format!("{}...", text[..end].trim_start()),
         None => text.trim().to_owned(),
     };
-    let fact = Fact::Log { line: log.tail.first.map(|first| first + index as u64), text: shown };
+    let line = log.tail.first.map(|first| first + index as u64);
+    let fact = Fact::Log { line, text: shown, times };
     let time = zoned_time(text).map(Into::into);
     Evidence::new(Some(&log.task), fact).at(time)
 }
@@ -270,6 +296,7 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
         Some(Phase::Abnormal) => abnormal(facts),
         _ => unknown(facts),
     };
+    apply_platform(facts, &mut finding);
     let has_runs =
         finding.evidence.iter().any(|evidence| matches!(evidence.fact, Fact::Run { .. }));
     if !has_runs {
@@ -319,8 +346,31 @@ fn waiting(facts: &Facts) -> Finding {
     finding
 }
 
+/// Adds the causes of the service's own diagnosis as evidence. The first known cause replaces an
+/// unknown one, and confirms the same one.
+fn apply_platform(facts: &Facts, finding: &mut Finding) {
+    let causes = facts.platform.iter().filter_map(|entry| Cause::of_code(&entry.code));
+    if let Some(cause) = causes.min_by_key(|cause| *cause as usize) {
+        let is_open = matches!(finding.cause, Cause::Unknown | Cause::RestartsExhausted);
+        if is_open || finding.cause == cause {
+            (finding.cause, finding.confidence) = (cause, Confidence::Certain);
+        }
+    }
+    finding.evidence.extend(facts.platform.iter().map(|entry| {
+        let PlatformCause { code, text } = entry.clone();
+        Evidence::new(None, Fact::Platform { code, text })
+    }));
+}
+
 /// Returns the state of a running job. A suspected hang counts until the next restart.
 fn running(facts: &Facts) -> Finding {
+    if let Some((log, refusal)) = refusal(facts) {
+        let mut finding = Finding::new(Cause::ObsFull, Confidence::Certain);
+        finding.task = Some(log.task.clone());
+        finding.evidence.push(line_evidence(log, refusal.line, refusal.times));
+        finding.since = refusal.since;
+        return finding;
+    }
     match facts.newest_event(|kind| *kind == EventKind::MaybeHanging) {
         Some(event) => {
             let mut finding = Finding::of_event(Cause::Hang, event);

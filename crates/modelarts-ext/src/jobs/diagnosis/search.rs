@@ -12,14 +12,22 @@
 //!    others report a timeout later.
 //! 4. Of lines of the same class, the last line counts.
 
+use std::time::Duration;
+
 use modelarts_api::{
     Cause, SIGNATURES,
     diagnosis::{Class, Confidence, Signature},
 };
 
+use crate::jobs::logs::{LogItem, LogTime, repeats::is_same, tail::LogTail};
+
 /// Maximum number of ordinary lines after an error. Other workers may print them before they end.
 const MAX_ORDINARY: usize = 10;
 const MAX_FOLLOWING: usize = 1000;
+/// Maximum age of the last refused write, relative to the last line, of a bucket that is full.
+const MAX_AGE: Duration = Duration::from_secs(600);
+/// Maximum number of lines after the last refused write, if lines have no times.
+const MAX_LATER: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct Match {
@@ -192,6 +200,54 @@ fn names_exception(line: &str) -> bool {
         before.ends_with(|last: char| last.is_ascii_alphanumeric())
             && (after.is_empty() || after.starts_with([':', '(']))
     })
+}
+
+/// Refused writes to OBS in the end of a log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// Index of the first line.
+    pub(super) line: usize,
+    pub(super) times: u64,
+    /// Time of the first line, if it begins with a time.
+    pub(super) since: Option<String>,
+}
+
+/// Finds the lines that report refused writes to OBS, unless the last of them is old: the bucket
+/// may have space again.
+pub(super) fn find_refusal(tail: &LogTail) -> Option<Refusal> {
+    let is_refusal =
+        |line: &&String| find_signature(line).is_some_and(|row| row.cause == Cause::ObsFull);
+    let last = tail.lines.iter().rposition(|line| is_refusal(&line))?;
+    let first = tail.lines.iter().position(|line| is_refusal(&line))?;
+    let time = |index: usize| time_of(tail.lines.get(index)?);
+    let newest = (last..tail.lines.len()).rev().find_map(time);
+    let is_old = match (time(last), newest) {
+        (Some(last), Some(newest)) => newest.time.duration_since(last.time) > MAX_AGE,
+        _ => tail.lines.len() - last > MAX_LATER,
+    };
+    let since = time(first).map(|LogTime { time, has_zone, .. }| {
+        let text = match has_zone {
+            true => time.to_string(),
+            false => time.to_string().trim_end_matches('Z').replace('T', " "),
+        };
+        // The lines before the end of the log were not read.
+        let is_first_known = first > 0 || tail.first == Some(1);
+        if is_first_known { text } else { format!("{text} or earlier") }
+    });
+    let times = tail.lines.iter().filter(is_refusal).count() as u64;
+    (!is_old).then_some(Refusal { line: first, times, since })
+}
+
+fn time_of(line: &str) -> Option<LogTime> {
+    LogItem::Line(line.to_owned()).time()
+}
+
+/// Returns the first of the successive lines that equal a line, and their number.
+pub(super) fn repetition(lines: &[String], index: usize) -> (usize, u64) {
+    let is_equal = |other: &&String| lines.get(index).is_some_and(|line| is_same(line, other));
+    let before = lines[..index].iter().rev().take_while(is_equal).count();
+    let after = lines[index..].iter().take_while(is_equal).count();
+    (index - before, (before + after) as u64)
 }
 
 pub(super) fn find_signature(line: &str) -> Option<&'static Signature> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use modelarts_api::{
     Cause,
     diagnosis::{Condition, Confidence, Link, Texts},
+    types::Phase,
 };
 
 use crate::jobs::{
@@ -113,6 +114,28 @@ impl Values<'_> {
                     None => input.name.clone(),
                 })
             }
+            "code" => {
+                let (_, path) = self.detail().split_once("/user-job-dir/")?;
+                let named = path.split(['/', '\'', '"', ':', ' ']).next();
+                facts.code.clone().filter(|code| Some(code.as_str()) != named)
+            }
+            "process" => {
+                let (_, after) = self.detail().split_once("Killed process ")?;
+                let name = after.split_once('(')?.1.split_once(')')?.0;
+                match quantity(after, "anon-rss:") {
+                    Some(memory) => Some(format!("{name} with {memory}")),
+                    None => Some(name.to_owned()),
+                }
+            }
+            "storage" => {
+                let detail = self.detail();
+                let available = quantity(detail, "available: ")?;
+                let required = quantity(detail, "Threshold quantity: ")?;
+                let used = quantity(detail, "was using ");
+                let used = used.map_or_else(String::new, |used| format!("; the task used {used}"));
+                Some(format!("{available} free, at least {required} required{used}"))
+            }
+            "since" => finding.since.clone(),
             _ => None,
         }
     }
@@ -127,6 +150,22 @@ fn short(text: &str) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.trim_end_matches('.').to_owned(),
     }
+}
+
+/// Returns the number of bytes after a label in a text of the cluster or of the kernel, such as
+/// `991079804Ki` or `33554432kB`, in GiB.
+fn quantity(text: &str, label: &str) -> Option<String> {
+    let (_, after) = text.split_once(label)?;
+    let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+    let (number, unit) = after.split_at(digits);
+    let scale = match unit.get(..2) {
+        Some("Ki" | "kB") => 1_u32 << 10,
+        Some("Mi") => 1 << 20,
+        Some("Gi") => 1 << 30,
+        _ => 1,
+    };
+    let gib = number.parse::<f64>().ok()? * f64::from(scale) / f64::from(1_u32 << 30);
+    Some(format!("{gib:.1} GiB"))
 }
 
 fn auto_stop(facts: &Facts) -> Option<Duration> {
@@ -171,7 +210,7 @@ impl Job {
     }
 }
 
-fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
+pub(super) fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
     let restarts = match facts.restarts() {
         0 => None,
         1 => Some("1 restart".to_owned()),
@@ -188,6 +227,10 @@ fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
     match finding.cause {
         Cause::Completed | Cause::Running => restarts,
         Cause::Terminating | Cause::TerminatedByUser => None,
+        Cause::ObsFull if facts.phase == Some(Phase::Running) => {
+            let since = finding.since.as_ref().map(|since| format!(" since {since}"));
+            Some(after_restarts(format!("OBS refuses writes{}", since.unwrap_or_default())))
+        }
         Cause::Preparing => Some(after_restarts("being prepared".to_owned())),
         Cause::WaitingForResources => {
             let text = format!("waiting for resources{place}");

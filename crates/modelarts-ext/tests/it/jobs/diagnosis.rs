@@ -36,7 +36,7 @@ fn conclusion(diagnosis: &Diagnosis) -> (Cause, Confidence) {
 /// Returns the lines of the log in the evidence, with their numbers.
 fn log_lines(diagnosis: &Diagnosis) -> Vec<(u64, &str)> {
     let lines = diagnosis.evidence.iter().filter_map(|it| match &it.fact {
-        Fact::Log { line, text } => Some((line.unwrap(), text.as_str())),
+        Fact::Log { line, text, .. } => Some((line.unwrap(), text.as_str())),
         _ => None,
     });
     lines.collect()

@@ -41,7 +41,7 @@ pub(super) fn job(status: Value) -> Job {
                  "resource": {"flavor_id": "modelarts.vm.cpu.8u", "pool_id": "pool-gpu",
                               "flavor_detail": {"flavor_info": {
                                   "memory": {"size": 32, "unit": "GB"}}}}},
-        "algorithm": {"inputs": [{"name": "data_url",
+        "algorithm": {"code_dir": "/bucket/leaves/code/", "inputs": [{"name": "data_url",
                                   "local_dir": "/home/ma-user/inputs/data_url_0",
                                   "remote": {"obs": {"obs_url": "/bucket/data/"}}}]},
     });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     jobs::diagnosis::{
-        Diagnosis,
+        Diagnosis, PlatformDiagnosis,
         facts::Facts,
         report::Fact,
         tests::{FAILED, conclusion, diagnosis, exit, job},
@@ -282,4 +282,86 @@ fn packages_that_were_not_installed_explain_a_failure_without_another_cause() {
     assert_eq!(found.cause, Cause::MissingModule);
     let is_install = |fact: &Fact| matches!(fact, Fact::Event { message, .. } if message == failed);
     assert!(found.evidence.iter().any(|it| is_install(&it.fact)));
+}
+
+#[test]
+fn a_running_job_whose_writes_are_refused_is_explained() {
+    let full = "upload of core.77 failed: OBS_ERR_InsufficientStorageSpace";
+    let running = json!({"phase": "Running", "start_time": 1_768_464_600_000_i64,
+                         "tasks": ["worker-0"]});
+    let explained = |log: &str| {
+        let found = diagnosis(running.clone(), &[RUNNING], log);
+        (found.cause, found.summary, found.evidence.last().map(|it| it.fact.to_string()))
+    };
+    let lines = |count: u32| -> String {
+        let line = |second: u32| {
+            format!("2026-01-03 18:{:02}:{:02} {full}\n", 19 + second / 60, second % 60)
+        };
+        (40..40 + count).map(line).collect()
+    };
+    let summary = "OBS refuses writes of worker-0 since 2026-01-03 18:19:40, because its space is \
+                   used up";
+    let evidence = |line: u32, times: &str| {
+        Some(format!("log line {line}: 2026-01-03 18:19:40 {full}{times}"))
+    };
+    let expected = (Cause::ObsFull, summary.to_owned(), evidence(2, " (20 times)"));
+    assert_eq!(explained(&format!("epoch 1\n{}", lines(20))), expected);
+    assert_eq!(explained(&lines(1)).2, evidence(1, ""));
+    // Other lines may come in between, for ten minutes.
+    let later = |time: &str| explained(&format!("{}2026-01-03 {time} epoch 2\n", lines(2))).0;
+    assert_eq!(later("18:29:41"), Cause::ObsFull);
+    assert_eq!(later("18:29:42"), Cause::Running);
+    // Lines without times have an order only.
+    let untimed = |count: usize| explained(&format!("{full}\n{}", "epoch 2\n".repeat(count)));
+    let (cause, summary, _) = untimed(199);
+    assert_eq!(cause, Cause::ObsFull);
+    assert_eq!(summary, "OBS refuses writes of worker-0, because its space is used up");
+    assert_eq!(untimed(200).0, Cause::Running);
+}
+
+#[test]
+fn refused_writes_are_the_cause_of_a_failure_without_another() {
+    let full = "2026-01-15 08:30:45 upload failed: OBS_ERR_InsufficientStorageSpace\n";
+    let found = diagnosis(exit(1), &[], &full.repeat(5));
+    assert_eq!(conclusion(&found), (Cause::ObsFull, Confidence::Certain));
+    assert!(found.summary.contains(" since 2026-01-15 08:30:45, "), "{found}");
+    let is_counted = |it: &&crate::jobs::diagnosis::Evidence| {
+        matches!(&it.fact, Fact::Log { times: 5, line: Some(_), .. })
+    };
+    assert_eq!(found.evidence.iter().filter(is_counted).count(), 1, "{found}");
+    // The outputs of a script that failed are uploaded as well.
+    let traceback = "Traceback (most recent call last):\nValueError: a\n";
+    let found = diagnosis(exit(1), &[], &format!("{traceback}{full}"));
+    assert_eq!(found.cause, Cause::ScriptError);
+    assert!(found.to_string().contains("InsufficientStorageSpace"), "{found}");
+}
+
+#[test]
+fn codes_of_the_service_are_evidence() {
+    let explained = |status: Value, file: &str| {
+        let job = job(status);
+        let mut facts = Facts::of(&job);
+        facts.platform = PlatformDiagnosis::from_json(file.as_bytes()).unwrap().0;
+        Diagnosis::of(&job, &facts)
+    };
+    let file = r#"[{"code": "MDC.300450", "text": "InsufficientStorageSpace"},
+                   {"code": "MDC.300710", "text": "python3 was killed"}, "MDC.999999"]"#;
+    let found = explained(exit(1), file);
+    assert_eq!(conclusion(&found), (Cause::OutOfMemory, Confidence::Certain));
+    let facts: Vec<_> = found.evidence.iter().map(|it| it.fact.to_string()).collect();
+    assert_eq!(
+        facts[1..],
+        [
+            "diagnosis: MDC.300450: InsufficientStorageSpace",
+            "diagnosis: MDC.300710: python3 was killed",
+            "diagnosis: MDC.999999",
+        ]
+    );
+    // A known cause stays, and the same cause is certain.
+    let found = explained(exit(127), "\"MDC.300710\"");
+    assert_eq!(conclusion(&found), (Cause::CommandNotFound, Confidence::Likely));
+    let found = explained(exit(137), "\"MDC.300710\"");
+    assert_eq!(conclusion(&found), (Cause::OutOfMemory, Confidence::Certain));
+    let found = explained(exit(1), "\"MDC.100050\"");
+    assert_eq!(conclusion(&found), (Cause::Evicted, Confidence::Certain));
 }

@@ -17,7 +17,7 @@ fn an_unknown_cause_has_the_last_lines() {
         .evidence
         .iter()
         .filter_map(|evidence| match &evidence.fact {
-            Fact::Log { line, text } => Some((line.unwrap(), text.as_str())),
+            Fact::Log { line, text, .. } => Some((line.unwrap(), text.as_str())),
             _ => None,
         })
         .collect();
@@ -89,9 +89,9 @@ fn a_diagnosis_is_text_and_json() {
                 {"time": null, "task": "worker-0", "source": "exit_code", "exit_code": 1,
                  "meaning": null},
                 {"time": null, "task": "worker-0", "source": "log", "line": 2,
-                 "text": "File \"train.py\", line 3, in <module>"},
+                 "text": "File \"train.py\", line 3, in <module>", "times": 1},
                 {"time": null, "task": "worker-0", "source": "log", "line": 3,
-                 "text": "ValueError: a"},
+                 "text": "ValueError: a", "times": 1},
             ],
             "advice": ["Correct the code at the place that the log shows."],
             "links": [],
@@ -159,4 +159,76 @@ fn the_reason_of_a_row_is_short() {
     ] {
         assert_eq!(job(status.clone()).status_reason().as_deref(), reason, "{status}");
     }
+}
+
+#[test]
+fn repeated_lines_are_one_line_of_evidence() {
+    let text = format!("start\n{}end\n", "08:30:45 waiting\n".repeat(4000));
+    let found = diagnosis(exit(3), &[FAILED], &text);
+    let lines: Vec<_> = found.evidence.iter().map(|it| it.fact.to_string()).collect();
+    assert_eq!(
+        lines[lines.len() - 3..],
+        ["log line 1: start", "log line 2: 08:30:45 waiting (4000 times)", "log line 4002: end"]
+    );
+}
+
+#[test]
+fn quantities_of_events_and_of_the_kernel_are_in_the_summary() {
+    let summary = |event: &str, log: &str| {
+        let found = diagnosis(exit(1), &["Training job is running.", event, FAILED], log);
+        found.summary
+    };
+    let evicted = "[Pod: modelarts-job-j-worker-0] Evicted: The node was low on resource: \
+                   ephemeral-storage. Threshold quantity: 1016021773091, available: 991079804Ki.";
+    let free = "the job was evicted from its node, whose disk is full: 945.2 GiB free, at least \
+                946.2 GiB required";
+    assert_eq!(
+        summary(evicted, "").replace("worker-0", "the job"),
+        format!("{free} (exit code 1)")
+    );
+    let used =
+        format!("{evicted} Container modelarts-training was using 89845116Ki, request is 0.");
+    let used = summary(&used, "").replace("worker-0", "the job");
+    assert_eq!(used, format!("{free}; the task used 85.7 GiB (exit code 1)"));
+    let short = "[Pod: modelarts-job-j-worker-0] Evicted: The node was low on resource: pids.";
+    assert_eq!(summary(short, "").split('(').next(), Some("worker-0 was evicted from its node "));
+    let kernel =
+        "Out of memory: Killed process 77 (python3) total-vm:68719476kB, anon-rss:33554432kB\n";
+    let found = diagnosis(exit(137), &[], kernel);
+    assert_eq!(
+        found.summary,
+        "worker-0 ran out of memory: python3 with 32.0 GiB was killed (exit code 137)"
+    );
+}
+
+#[test]
+fn another_directory_of_the_code_is_named() {
+    let path = "/home/ma-user/modelarts/user-job-dir";
+    for (log, is_named) in [
+        (format!("bash: {path}/Code/run.sh: No such file or directory\n"), true),
+        (format!("python3: can't open file '{path}/train.py': [Errno 2] No such file\n"), true),
+        (format!("bash: {path}/code/run.sh: No such file or directory\n"), false),
+    ] {
+        let found = diagnosis(exit(127), &[], &log);
+        assert_eq!(found.cause, Cause::FileNotFound);
+        let advice = found.advice.join(" ");
+        assert_eq!(advice.contains("the code is in") && advice.contains("/code, "), is_named);
+    }
+}
+
+#[test]
+fn line_ends_weights_and_an_index_have_advice() {
+    let first = |log: &str, cause: Cause, words: &str| {
+        let found = diagnosis(exit(1), &[], log);
+        assert_eq!(found.cause, cause);
+        assert!(found.advice[0].contains(words), "{found}");
+    };
+    first("run.sh: line 2: $'\\r': command not found\n", Cause::WindowsLineEnds, "dos2unix");
+    let weights =
+        "OSError: Error no file named model.safetensors found in directory /in/model_0.\n";
+    first(weights, Cause::FileNotFound, "with its weights");
+    let pull =
+        "[Pod: modelarts-job-j-worker-0] Failed: Failed to pull image \"a\": MANIFEST_INVALID";
+    let found = diagnosis(json!({"phase": "Failed"}), &["Training job is running.", pull], "");
+    assert!(found.advice[0].contains("--provenance=false"), "{found}");
 }

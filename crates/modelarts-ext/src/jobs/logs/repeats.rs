@@ -1,0 +1,168 @@
+//! Detection of repeated lines of a log.
+
+/// Number of equal lines that are shown. Further ones are only counted.
+const SHOWN: u64 = 3;
+
+/// Counter of the repeated lines of one log, so that a log which repeats a line millions of times
+/// can be shown as a few lines. Lines count as equal if they differ only in times of day and dates.
+///
+/// ```
+/// use modelarts_ext::jobs::logs::RepeatedLines;
+///
+/// let mut repeated = RepeatedLines::default();
+/// let lines = (0..1234).map(|second| format!("08:30:{:02} upload failed", second % 60));
+/// for line in lines.chain(["end".to_owned()]) {
+///     let shown = repeated.next(&line);
+///     if let Some(times) = shown.times {
+///         println!("… the line above, {times} times");
+///     }
+///     if shown.is_shown {
+///         println!("{line}");
+///     }
+/// #   if line == "end" { assert_eq!(shown.times, Some(1234)); }
+/// }
+/// assert_eq!(repeated.end(), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RepeatedLines {
+    last: String,
+    /// Number of successive lines that equal `last`.
+    times: u64,
+    /// The last number that was returned.
+    noted: u64,
+}
+
+/// Instructions for the next line of a log, from [`RepeatedLines::next`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownLine {
+    /// Number of times that the line shown last occurred, if it is to be shown now: at the end of
+    /// the repetition, and at 10, 100, 1,000 and so on while it continues.
+    pub times: Option<u64>,
+    /// `true` if the line itself is to be shown, after the number.
+    pub is_shown: bool,
+}
+
+impl RepeatedLines {
+    /// Counts the next line.
+    pub fn next(&mut self, line: &str) -> ShownLine {
+        if self.times > 0 && is_same(&self.last, line) {
+            self.times += 1;
+            let is_due = self.times > SHOWN && is_power_of_ten(self.times);
+            if is_due {
+                self.noted = self.times;
+            }
+            let times = is_due.then_some(self.times);
+            return ShownLine { times, is_shown: self.times <= SHOWN };
+        }
+        let times = self.end();
+        line.clone_into(&mut self.last);
+        self.times = 1;
+        ShownLine { times, is_shown: true }
+    }
+
+    /// Ends the current repetition, at the end of the log or before a gap. Returns the number of
+    /// its lines, if it is to be shown.
+    pub fn end(&mut self) -> Option<u64> {
+        let times = (self.times > SHOWN && self.times != self.noted).then_some(self.times);
+        *self = Self { last: std::mem::take(&mut self.last), ..Self::default() };
+        times
+    }
+}
+
+fn is_power_of_ten(number: u64) -> bool {
+    10_u64.pow(number.ilog10()) == number
+}
+
+/// Returns `true` if two lines differ only in times of day and dates.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
+    loop {
+        let equal = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+        if equal == one.len() && equal == other.len() {
+            return true;
+        }
+        // The text before the difference is the same, so both times begin at the same place.
+        let before = one[..equal].iter().rev().take_while(|byte| is_of_time(**byte)).count();
+        let start = equal - before;
+        let [first, second] = [&one[start..], &other[start..]]
+            .map(|rest| rest.iter().take_while(|byte| is_of_time(**byte)).count() + start);
+        if !is_time(&one[start..first]) || !is_time(&other[start..second]) {
+            return false;
+        }
+        (one, other) = (&one[first..], &other[second..]);
+    }
+}
+
+fn is_of_time(byte: u8) -> bool {
+    byte.is_ascii_digit() || b":.,-/TZ+".contains(&byte)
+}
+
+/// Returns `true` if a word contains a time of day, such as `08:30:07.123`, or a date.
+fn is_time(word: &[u8]) -> bool {
+    let has_form = |form: &[u8]| {
+        word.windows(form.len()).any(|part| {
+            part.iter().zip(form).all(|(byte, form)| match form {
+                b'0' => byte.is_ascii_digit(),
+                form => byte == form,
+            })
+        })
+    };
+    has_form(b"00:00:00") || has_form(b"0000-00-00") || has_form(b"0000/00/00")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the shown lines, with the numbers as lines.
+    fn shown(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+        let mut repeated = RepeatedLines::default();
+        let mut all = Vec::new();
+        for line in lines {
+            let next = repeated.next(&line);
+            all.extend(next.times.map(|times| format!("{times} times")));
+            all.extend(next.is_shown.then_some(line));
+        }
+        all.extend(repeated.end().map(|times| format!("{times} times")));
+        all
+    }
+
+    #[test]
+    fn repeated_lines_are_counted() {
+        let lines = |text: &'static str| text.split(' ').map(str::to_owned);
+        assert_eq!(shown(lines("a b b b a a")), ["a", "b", "b", "b", "a", "a"]);
+        assert_eq!(shown(lines("b b b b a")), ["b", "b", "b", "4 times", "a"]);
+        assert_eq!(shown(lines("b b b b")), ["b", "b", "b", "4 times"]);
+        let many = |count| std::iter::repeat_n("x".to_owned(), count);
+        let expected = ["x", "x", "x", "10 times", "100 times", "123 times", "y"];
+        assert_eq!(shown(many(123).chain(["y".to_owned()])), expected);
+        // A number that was shown is not repeated.
+        assert_eq!(shown(many(100)), ["x", "x", "x", "10 times", "100 times"]);
+        assert_eq!(shown(many(0)), [""; 0]);
+        // An empty line is a line.
+        assert_eq!(shown(["".to_owned(), "".to_owned()]), ["", ""]);
+    }
+
+    #[test]
+    fn only_times_may_differ() {
+        for (one, other, same) in [
+            ("a", "a", true),
+            ("", "", true),
+            ("2026-01-03 18:19:40,123 full", "2026-01-03 18:20:05,7 full", true),
+            ("[2026/01/03 18:19:40] full", "[2026/02/28 09:00:00] full", true),
+            ("time=\"2026-01-15T08:30:07Z\" x", "time=\"2026-01-15T08:30:08.5+08:00\" x", true),
+            ("at 08:30:07 and 08:30:08 x", "at 09:31:07 and 11:30:08 x", true),
+            ("epoch 1 of 10", "epoch 2 of 10", false),
+            ("loss 0.123", "loss 0.124", false),
+            ("18:19:40 epoch 1", "18:19:41 epoch 2", false),
+            ("18:19:40 a", "18:19:41 b", false),
+            ("18:19:40", "18:19:40 a", false),
+            ("a", "", false),
+            ("ratio 1:2:3", "ratio 1:2:4", false),
+        ] {
+            assert_eq!(is_same(one, other), same, "{one:?} {other:?}");
+            assert_eq!(is_same(other, one), same, "{other:?} {one:?}");
+        }
+    }
+}
