@@ -32,6 +32,7 @@ pub(crate) struct Facts {
     usage: Cache<Usage>,
     tags: Cache<Vec<Tag>>,
     details: Cache<Result<Job, Problem>>,
+    running_problems: Cache<Option<String>>,
 }
 
 pub(crate) struct Summary {
@@ -88,6 +89,14 @@ impl Facts {
             Summary { stages, diagnosis }
         };
         self.summaries.get(key, self.interval * polls, read).await
+    }
+
+    /// Returns what the log of a running job shows, cached for all lists with the job.
+    pub(crate) async fn running_problem(&self, job: &Job) -> Option<String> {
+        let key = (job.id().to_owned(), String::new());
+        let read = async { job.running_problem().await.unwrap_or_default() };
+        let max_age = self.interval * DIAGNOSIS_POLLS;
+        (*self.running_problems.get(key, max_age, read).await).clone()
     }
 
     pub(crate) async fn usage(&self, job: &Job, task: &str) -> Arc<Usage> {

@@ -74,6 +74,7 @@
 
 pub mod address;
 pub mod bucket;
+mod diagnosis;
 mod error;
 pub mod obs;
 pub mod staging;

@@ -7,7 +7,7 @@ use modelarts_ext::{Event, Job, LogItem, Timestamp, jobs::follow::JobUpdate, typ
 use crate::{
     failure::Failure,
     follow::item::{EventItem, Item, now},
-    output::{self, Format, Output, Stdout, TaskPrefixes},
+    output::{self, Format, Output, Stdout, TaskLines},
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -24,7 +24,7 @@ pub(crate) struct Printer<'a> {
     sink: Sink,
     /// Prefix of the container names of the job: `modelarts-job-ID-`.
     container: String,
-    prefixes: TaskPrefixes,
+    lines: TaskLines,
 }
 
 enum Sink {
@@ -74,7 +74,7 @@ impl<'a> Printer<'a> {
             sink,
             container: String::new(),
             // Log lines are indented to the texts after the times of phases and events.
-            prefixes: TaskPrefixes::new("          "),
+            lines: TaskLines::new(Some("          "), false),
         }
     }
 
@@ -98,6 +98,7 @@ impl<'a> Printer<'a> {
                 let phase = output::phase(&job.phase());
                 let secondary = secondary_phase(job).map(|text| format!("  {text}"));
                 let text = format!("{time}  {phase}{}\n", secondary.unwrap_or_default());
+                self.lines.end(|text| self.sink.write(text))?;
                 self.sink.write(&text)
             }
             JobUpdate::Event(event) if self.only_problems && *event.level() == EventLevel::Info => {
@@ -106,15 +107,12 @@ impl<'a> Printer<'a> {
             JobUpdate::Event(event) => self.sink.write(&self.event_text(event)),
             // Log lines are the most frequent updates, so their text is not copied.
             JobUpdate::Log { task, item: LogItem::Line(line) } => {
-                self.sink.write(self.prefixes.of(task))?;
-                self.sink.write(line)?;
-                self.sink.write("\n")
+                self.lines.line(task, line, |text| self.sink.write(text))
             }
             JobUpdate::Log { task, item: LogItem::Gap { bytes } } => {
-                self.sink.write(self.prefixes.of(task))?;
                 let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
-                let gap = Terminal::styled(format_args!("… {bytes} are missing"), Emphasis::Dim);
-                self.sink.write(&(gap + "\n"))
+                let gap = format_args!("… {bytes} are missing");
+                self.lines.note(task, gap, |text| self.sink.write(text))
             }
             JobUpdate::Interrupted { .. } | JobUpdate::Resumed => {
                 self.sink.flush()?;

@@ -14,7 +14,7 @@ mod text;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::{Column, Row, until_error};
 pub(crate) use modelarts_console::display::{bytes, duration, hardware, obs_address};
-pub(crate) use stdout::{Stdout, TaskPrefixes};
+pub(crate) use stdout::{Stdout, TaskLines};
 pub(crate) use text::{
     age, event_emphasis, local_time, non_empty, one_line, or_dash, phase, wrapped,
 };
@@ -57,6 +57,11 @@ impl Output {
 
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// Returns `true` if the output is text on a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_text() && self.terminal.stdout
     }
 
     pub(crate) fn document(&self, document: &impl Document) -> Result<(), Failure> {

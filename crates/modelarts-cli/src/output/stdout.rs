@@ -1,8 +1,12 @@
-//! `Stdout`: buffered output on stdout, and the task names before log lines.
+//! `Stdout`: buffered output on stdout, and `TaskLines`: the log lines of tasks as text.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::{
+    fmt::Display,
+    io::{self, BufWriter, StdoutLock, Write},
+};
 
 use anstream::AutoStream;
+use modelarts_ext::jobs::logs::RepeatedLines;
 
 use crate::{
     failure::Failure,
@@ -36,25 +40,107 @@ impl Stdout {
     }
 }
 
-/// Prefixes of the log lines of each task, such as `worker-0 │ `. Each is formatted once.
-pub(crate) struct TaskPrefixes {
-    /// Spaces before the task names.
-    indent: &'static str,
-    known: Vec<(String, String)>,
+/// Log lines of tasks as text. Each begins with the name of its task, such as `worker-0 │ `, and a
+/// line that repeats is written three times, followed by the number of its repetitions.
+pub(crate) struct TaskLines {
+    /// Spaces before the names of tasks; `None` if lines do not begin with a name.
+    indent: Option<&'static str>,
+    /// `true` if all repetitions of a line are written.
+    is_raw: bool,
+    known: Vec<TaskLog>,
 }
 
-impl TaskPrefixes {
-    pub(crate) fn new(indent: &'static str) -> Self {
-        Self { indent, known: Vec::new() }
+struct TaskLog {
+    task: String,
+    prefix: String,
+    repeated: RepeatedLines,
+}
+
+impl TaskLines {
+    pub(crate) fn new(indent: Option<&'static str>, is_raw: bool) -> Self {
+        Self { indent, is_raw, known: Vec::new() }
     }
 
-    pub(crate) fn of(&mut self, task: &str) -> &str {
-        let known = self.known.iter().position(|(known, _)| known == task);
+    /// Writes the next line of a task.
+    pub(crate) fn line(
+        &mut self,
+        task: &str,
+        line: &str,
+        mut write: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let is_raw = self.is_raw;
+        let log = self.log(task);
+        if !is_raw {
+            let next = log.repeated.next(line);
+            log.write_times(next.times, &mut write)?;
+            if !next.is_shown {
+                return Ok(());
+            }
+        }
+        write(&log.prefix)?;
+        write(line)?;
+        write("\n")
+    }
+
+    /// Writes a note instead of lines of a task.
+    pub(crate) fn note(
+        &mut self,
+        task: &str,
+        note: impl Display,
+        mut write: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let log = self.log(task);
+        let times = log.repeated.end();
+        log.write_times(times, &mut write)?;
+        log.write_note(note, &mut write)
+    }
+
+    /// Writes the numbers of the repetitions with which the logs end at the moment.
+    pub(crate) fn end(
+        &mut self,
+        mut write: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.known.iter_mut().try_for_each(|log| {
+            let times = log.repeated.end();
+            log.write_times(times, &mut write)
+        })
+    }
+
+    fn log(&mut self, task: &str) -> &mut TaskLog {
+        let known = self.known.iter().position(|known| known.task == task);
         let index = known.unwrap_or_else(|| {
-            let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
-            self.known.push((task.to_owned(), format!("{}{prefix} ", self.indent)));
+            let name = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
+            let prefix = self.indent.map(|indent| format!("{indent}{name} "));
+            self.known.push(TaskLog {
+                task: task.to_owned(),
+                prefix: prefix.unwrap_or_default(),
+                repeated: RepeatedLines::default(),
+            });
             self.known.len() - 1
         });
-        &self.known[index].1
+        &mut self.known[index]
+    }
+}
+
+impl TaskLog {
+    fn write_times(
+        &self,
+        times: Option<u64>,
+        write: &mut impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match times {
+            Some(times) => self.write_note(RepeatedLines::note(times), write),
+            None => Ok(()),
+        }
+    }
+
+    fn write_note(
+        &self,
+        note: impl Display,
+        write: &mut impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        write(&self.prefix)?;
+        write(&Terminal::styled(note, Emphasis::Dim))?;
+        write("\n")
     }
 }

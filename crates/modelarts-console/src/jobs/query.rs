@@ -1,6 +1,9 @@
 //! `Query`: a page of a search, and the jobs on it.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
 
 use futures::future::join_all;
 use modelarts_ext::{Error, Job, client::CurrentUser, types::Phase};
@@ -18,6 +21,10 @@ pub(crate) const PAGE_SIZE: u32 = 50;
 /// Maximum time for the service to return a list, including retries.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Maximum number of running jobs of a page whose logs are read, and the time for it.
+const MAX_LOGS: usize = 20;
+const LOG_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A page of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
@@ -28,6 +35,8 @@ pub(crate) struct Query {
 
 pub(crate) struct Listing {
     pub(crate) jobs: Vec<Job>,
+    /// What the logs of running jobs show, by the ids of the jobs.
+    pub(crate) problems: HashMap<String, String>,
     /// Total number of jobs that match the search; `None` if the service does not state it.
     pub(crate) total: Option<u64>,
 }
@@ -67,7 +76,14 @@ impl Query {
     pub(crate) async fn read(&self, state: &State) -> Result<Listing, Problem> {
         let read = read(state, &self.search, PAGE_SIZE, self.page - 1);
         let (jobs, total) = read.await.map_err(|problem| self.explain(problem))?;
-        Ok(Listing { jobs, total })
+        let running = jobs.iter().filter(|job| job.phase() == Phase::Running).take(MAX_LOGS);
+        let problems = join_all(running.map(async |job| {
+            let read = state.cached.facts.running_problem(job);
+            let problem = tokio::time::timeout(LOG_TIMEOUT, read).await.ok().flatten();
+            Some((job.id().to_owned(), problem?))
+        }));
+        let problems = problems.await.into_iter().flatten().collect();
+        Ok(Listing { jobs, problems, total })
     }
 
     /// Reads the number of jobs in each phase.

@@ -1,6 +1,7 @@
 //! `ListView`: view of a job list with its rows.
 
 use std::{
+    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     time::SystemTime,
 };
@@ -31,7 +32,7 @@ pub(crate) struct JobRow {
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
     pub(crate) can_stop: bool,
-    /// Reason of the phase, from the details in the list.
+    /// Reason of the phase, from the details in the list or from the log of a running job.
     pub(crate) why: String,
     /// Time of the creation, RFC 3339; empty if it is not known.
     pub(crate) created: String,
@@ -42,8 +43,9 @@ pub(crate) struct JobRow {
 }
 
 impl JobRow {
-    pub(crate) fn new(job: &Job) -> Self {
+    fn new(job: &Job, problems: &HashMap<String, String>) -> Self {
         let details = job.details();
+        let problem = problems.get(job.id()).cloned();
         let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
         let phase = job.phase();
@@ -58,7 +60,7 @@ impl JobRow {
             phase: phase.to_string(),
             style,
             symbol,
-            why: job.status_reason().unwrap_or_default(),
+            why: problem.or_else(|| job.status_reason()).unwrap_or_default(),
             created: created.map(|time| time.to_string()).unwrap_or_default(),
             ran: job.time_run().map(display::duration).unwrap_or_default(),
             nodes: resource
@@ -132,10 +134,11 @@ impl ListView {
         counts: Option<&Counts>,
     ) -> Self {
         let now = state.cached.clock.now();
-        let jobs = listing.map(|listing| listing.jobs.as_slice());
-        let rows = jobs.unwrap_or_default().iter();
+        let rows = listing.into_iter().flat_map(|listing| {
+            listing.jobs.iter().map(|job| (JobRow::new(job, &listing.problems), age(job, now)))
+        });
         Self {
-            rows: rows.map(|job| (JobRow::new(job), age(job, now))).collect(),
+            rows: rows.collect(),
             summary: Summary::new(query, listing, counts),
             is_read_only: state.settings.is_read_only,
         }
@@ -281,7 +284,7 @@ mod tests {
     #[test]
     fn a_page_behind_the_end_links_to_the_last_one() {
         let query = |page| Query { search: Search::default(), page };
-        let listing = |total| Listing { jobs: Vec::new(), total };
+        let listing = |total| Listing { jobs: Vec::new(), problems: HashMap::new(), total };
         let pages = Pages::new(&query(9), &listing(Some(101))).unwrap();
         assert_eq!(pages.previous.as_deref(), Some("/jobs?page=3"));
         assert_eq!(pages.last.as_deref(), Some("/jobs?page=3"));

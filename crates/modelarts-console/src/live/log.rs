@@ -1,9 +1,12 @@
 //! `LogWatch`: logs of all tasks of a job, which are written to a spool.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use modelarts_ext::{JobHandle, LogItem, jobs::follow::JobUpdate};
+use modelarts_ext::{
+    JobHandle, LogItem,
+    jobs::{follow::JobUpdate, logs::RepeatedLines},
+};
 use tokio::sync::watch;
 
 use crate::{
@@ -126,13 +129,17 @@ impl LogWatch {
         // An interruption also ends the wait for the first lines.
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
+        let mut repeated: HashMap<String, RepeatedLines> = HashMap::new();
         while let Some(chunk) = updates.next().await {
             let mut lines: Vec<(String, LogItem)> = Vec::new();
             let mut others = Vec::new();
             let mut failure = None;
             for update in chunk {
                 match update {
-                    Ok(JobUpdate::Log { task, item }) => lines.push((task, item)),
+                    Ok(JobUpdate::Log { task, item }) => {
+                        let repeated = repeated.entry(task.clone()).or_default();
+                        fold(repeated, task, item, &mut lines);
+                    }
                     Ok(update) => {
                         if let JobUpdate::Phase(job) = &update {
                             spool.add_tasks(job.tasks());
@@ -143,10 +150,7 @@ impl LogWatch {
                 }
             }
             feed.take(others);
-            let target = Arc::clone(&spool);
-            let stored = tokio::task::spawn_blocking(move || target.append(lines)).await;
-            let stored = stored.map_err(io::Error::other).flatten();
-            stored.map_err(|error| storage_problem(&error))?;
+            append(&spool, lines).await?;
             self.change(|state| {
                 state.is_loaded = true;
                 state.problem = None;
@@ -155,6 +159,39 @@ impl LogWatch {
                 return Err(failure);
             }
         }
-        Ok(())
+        let ends = repeated.into_iter().filter_map(|(task, mut repeated)| {
+            Some((task, LogItem::Line(RepeatedLines::note(repeated.end()?))))
+        });
+        append(&spool, ends.collect()).await
+    }
+}
+
+async fn append(spool: &Arc<Spool>, lines: Vec<(String, LogItem)>) -> Result<(), Problem> {
+    let spool = Arc::clone(spool);
+    let stored = tokio::task::spawn_blocking(move || spool.append(lines)).await;
+    let stored = stored.map_err(io::Error::other).flatten();
+    stored.map_err(|error| storage_problem(&error))
+}
+
+/// Adds the next item of a log, or the number of repetitions instead of a line that repeats. The
+/// complete log can be downloaded.
+fn fold(
+    repeated: &mut RepeatedLines,
+    task: String,
+    item: LogItem,
+    lines: &mut Vec<(String, LogItem)>,
+) {
+    let (times, is_shown) = match &item {
+        LogItem::Line(line) => {
+            let next = repeated.next(line);
+            (next.times, next.is_shown)
+        }
+        _ => (repeated.end(), true),
+    };
+    if let Some(times) = times {
+        lines.push((task.clone(), LogItem::Line(RepeatedLines::note(times))));
+    }
+    if is_shown {
+        lines.push((task, item));
     }
 }

@@ -10,6 +10,7 @@
 
 mod buckets;
 mod connection;
+mod diagnosis;
 mod directory;
 mod errors;
 #[allow(dead_code, reason = "the tests of modelarts-ext use the rest of it")]

@@ -1,12 +1,14 @@
 //! Command `modelarts explain`, which states why a job failed or waits.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use clap::Args;
 use modelarts_ext::{
-    jobs::diagnosis::{Confidence, Diagnosis, Evidence},
+    Job,
+    jobs::diagnosis::{Confidence, Diagnosis, Evidence, PlatformDiagnosis},
     types::Phase,
 };
+use modelarts_obs::Obs;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,6 +22,9 @@ use crate::{
     session::Session,
     terminal::{Emphasis, Terminal},
 };
+
+/// Maximum time for the service's own diagnosis, which is read from OBS.
+const PLATFORM_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
@@ -172,11 +177,29 @@ impl Document for DiagnosisDocument {
     }
 }
 
+/// Reads the service's own diagnosis of a job that has not completed. A job without one, and OBS
+/// that cannot be read, add nothing.
+async fn platform_diagnosis(job: &Job) -> PlatformDiagnosis {
+    let is_read = matches!(job.phase(), Phase::Failed | Phase::Abnormal | Phase::Terminated);
+    let Some(obs) = is_read.then(|| Obs::new(job.client())).and_then(Result::ok) else {
+        return PlatformDiagnosis::default();
+    };
+    let read = tokio::time::timeout(PLATFORM_TIMEOUT, obs.platform_diagnosis(job)).await;
+    match read {
+        Ok(Ok(diagnosis)) => diagnosis,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "the service's own diagnosis cannot be read");
+            PlatformDiagnosis::default()
+        }
+        Err(_) => PlatformDiagnosis::default(),
+    }
+}
+
 impl Explain {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
-        let diagnosis = job.explain().await?;
+        let diagnosis = job.explain_with(&platform_diagnosis(&job).await).await?;
         session.output.document(&DiagnosisDocument::new(&diagnosis))?;
         Ok(ExitStatus::Success)
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use futures::{Stream, TryStreamExt, stream};
+use futures::{Stream, TryStreamExt, future::join_all, stream};
 use modelarts_ext::{Error, Filter, Job, Timestamp, jobs::ListJobs, types::Phase};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::{
     },
     exit_status::ExitStatus,
     failure::Failure,
-    output::{self, Column, Row, or_dash},
+    output::{self, Column, Format, Row, or_dash},
     session::Session,
 };
 
@@ -41,6 +41,10 @@ pub(crate) struct Ls {
     limit: Option<u64>,
 }
 
+/// Maximum number of running jobs of a page whose logs are read, and the time for it.
+const MAX_LOGS: usize = 20;
+const LOG_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A job of a list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobRow {
@@ -64,7 +68,8 @@ pub(crate) struct JobRow {
     pub(crate) pool: Option<String>,
     /// Name of the user who created the job.
     pub(crate) user: Option<String>,
-    /// Short reason of the phase, from the facts of the list; null if there is none.
+    /// Short reason of the phase, from the facts of the list, and for the newest running jobs from
+    /// the end of the log; null if there is none.
     pub(crate) why: Option<String>,
     #[serde(skip)]
     seconds_old: u64,
@@ -133,13 +138,30 @@ impl Ls {
         let limit =
             self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let now = SystemTime::now();
-        let rows = first(list, selection, limit).map_ok(move |jobs| {
-            let jobs = jobs.iter();
-            jobs.map(|job| JobRow::new(job, now)).collect::<Vec<_>>()
+        let has_why = session.output.format != Format::Id;
+        let rows = first(list, selection, limit).and_then(move |jobs| async move {
+            let rows = jobs.iter().map(|job| JobRow::new(job, now));
+            let mut rows: Vec<JobRow> = rows.collect();
+            if has_why {
+                add_problems(&jobs, &mut rows).await;
+            }
+            Ok(rows)
         });
         session.output.list_or_note(rows, "no jobs").await?;
         Ok(ExitStatus::Success)
     }
+}
+
+/// Adds what the logs of running jobs show. A log that cannot be read in time adds nothing.
+async fn add_problems(jobs: &[Job], rows: &mut [JobRow]) {
+    let running = jobs.iter().zip(rows).filter(|(job, _)| job.phase() == Phase::Running);
+    join_all(running.take(MAX_LOGS).map(async |(job, row)| {
+        let problem = tokio::time::timeout(LOG_TIMEOUT, job.running_problem()).await;
+        if let Ok(Ok(Some(problem))) = problem {
+            row.why = Some(problem);
+        }
+    }))
+    .await;
 }
 
 /// Returns the first selected jobs of a list, page by page. Pages beyond the limit are not

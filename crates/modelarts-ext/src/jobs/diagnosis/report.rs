@@ -9,7 +9,7 @@ use modelarts_api::{
 };
 use serde::Serialize;
 
-use crate::timestamp::Timestamp;
+use crate::{jobs::logs::repeats::grouped, timestamp::Timestamp};
 
 /// Diagnosis of a job, from [`JobHandle::explain`](crate::JobHandle::explain).
 ///
@@ -216,8 +216,8 @@ impl fmt::Display for Fact {
                 }
                 match (times, line) {
                     (0 | 1, _) => Ok(()),
-                    (times, Some(_)) => write!(f, " ({times} times)"),
-                    (times, None) => write!(f, " (at least {times} times)"),
+                    (times, Some(_)) => write!(f, " ({} times)", grouped(*times)),
+                    (times, None) => write!(f, " (at least {} times)", grouped(*times)),
                 }
             }
             Self::Platform { code, text } if text.is_empty() => write!(f, "diagnosis: {code}"),

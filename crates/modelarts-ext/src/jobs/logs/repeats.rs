@@ -14,7 +14,7 @@ const SHOWN: u64 = 3;
 /// for line in lines.chain(["end".to_owned()]) {
 ///     let shown = repeated.next(&line);
 ///     if let Some(times) = shown.times {
-///         println!("… the line above, {times} times");
+///         println!("{}", RepeatedLines::note(times));
 ///     }
 ///     if shown.is_shown {
 ///         println!("{line}");
@@ -61,6 +61,12 @@ impl RepeatedLines {
         ShownLine { times, is_shown: true }
     }
 
+    /// Returns the text for a number of repetitions, such as `… the line above, 1,234 times`.
+    #[must_use]
+    pub fn note(times: u64) -> String {
+        format!("… the line above, {} times", grouped(times))
+    }
+
     /// Ends the current repetition, at the end of the log or before a gap. Returns the number of
     /// its lines, if it is to be shown.
     pub fn end(&mut self) -> Option<u64> {
@@ -68,6 +74,13 @@ impl RepeatedLines {
         *self = Self { last: std::mem::take(&mut self.last), ..Self::default() };
         times
     }
+}
+
+/// Returns a number with commas, such as `4,228,000`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 fn is_power_of_ten(number: u64) -> bool {
@@ -142,6 +155,13 @@ mod tests {
         assert_eq!(shown(many(0)), [""; 0]);
         // An empty line is a line.
         assert_eq!(shown(["".to_owned(), "".to_owned()]), ["", ""]);
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        for (times, text) in [(10, "10"), (1_000, "1,000"), (4_228_000, "4,228,000")] {
+            assert_eq!(RepeatedLines::note(times), format!("… the line above, {text} times"));
+        }
     }
 
     #[test]

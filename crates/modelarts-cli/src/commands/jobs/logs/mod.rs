@@ -60,6 +60,10 @@ pub(crate) struct Logs {
     /// Only lines that match this regular expression.
     #[arg(long, value_name = "REGEX")]
     grep: Option<String>,
+    /// Prints repeated lines as often as they are in the log. Otherwise, a terminal shows a line
+    /// that repeats three times, and then the number of its repetitions.
+    #[arg(long)]
+    raw: bool,
     /// Leaves out the lines of the platform.
     #[arg(long)]
     no_system: bool,
@@ -78,7 +82,8 @@ impl Logs {
         let tasks = self.tasks(&job)?;
         // The tasks of a job that has not started are not known.
         let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
-        let mut printer = LogPrinter::new(&session.output, has_prefix);
+        let is_raw = self.raw || !session.output.is_terminal();
+        let mut printer = LogPrinter::new(&session.output, has_prefix, is_raw);
         match self.print(&job, &tasks, filter, &mut printer).await {
             Ok(status) => {
                 printer.finish()?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{self, Format, Output, Stdout, TaskPrefixes},
+    output::{self, Format, Output, Stdout, TaskLines},
     terminal::note,
 };
 
@@ -43,18 +43,18 @@ pub(crate) enum LogItemRow {
 pub(super) struct LogPrinter<'a> {
     output: &'a Output,
     stdout: Stdout,
-    /// Prefixes of the lines of each task; `None` if lines have no prefix.
-    prefixes: Option<TaskPrefixes>,
+    lines: TaskLines,
     /// Items of the document that the formats `json` and `yaml` print as a whole.
     items: Vec<LogItemRow>,
 }
 
 impl<'a> LogPrinter<'a> {
-    pub(super) fn new(output: &'a Output, has_prefix: bool) -> Self {
+    /// Creates a printer. `is_raw` prints all repetitions of a line.
+    pub(super) fn new(output: &'a Output, has_prefix: bool, is_raw: bool) -> Self {
         Self {
             output,
             stdout: Stdout::lock(),
-            prefixes: has_prefix.then(|| TaskPrefixes::new("")),
+            lines: TaskLines::new(has_prefix.then_some(""), is_raw),
             items: Vec::new(),
         }
     }
@@ -83,24 +83,15 @@ impl<'a> LogPrinter<'a> {
 
     fn print_text(&mut self, task: &str, item: &LogItem) -> Result<(), Failure> {
         match item {
-            LogItem::Line(line) => {
-                self.write_prefix(task)?;
-                self.stdout.line(line)
-            }
+            LogItem::Line(line) => self.lines.line(task, line, |text| self.stdout.write(text)),
             LogItem::Gap { bytes } => {
+                self.lines.end(|text| self.stdout.write(text))?;
                 self.stdout.flush()?;
                 let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
                 note(format_args!("{task}: {bytes} of the log are missing here"));
                 Ok(())
             }
             _ => Ok(()),
-        }
-    }
-
-    fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
-        match &mut self.prefixes {
-            Some(prefixes) => self.stdout.write(prefixes.of(task)),
-            None => Ok(()),
         }
     }
 
@@ -112,7 +103,10 @@ impl<'a> LogPrinter<'a> {
     /// prints no document if there are no items.
     pub(super) fn finish_partly(mut self) -> Result<(), Failure> {
         match self.items.is_empty() {
-            true => self.flush(),
+            true => {
+                self.lines.end(|text| self.stdout.write(text))?;
+                self.flush()
+            }
             false => self.finish(),
         }
     }
@@ -120,10 +114,10 @@ impl<'a> LogPrinter<'a> {
     /// Prints the document of the formats `json` and `yaml`, and flushes stdout.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if matches!(self.output.format, Format::Json | Format::Yaml) {
-            let document = LogDocument { lines: self.items };
+            let document = LogDocument { lines: std::mem::take(&mut self.items) };
             self.output.print_json(&mut self.stdout, &document)?;
-            return self.stdout.flush();
         }
+        self.lines.end(|text| self.stdout.write(text))?;
         self.flush()
     }
 }

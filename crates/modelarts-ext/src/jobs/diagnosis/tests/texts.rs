@@ -168,7 +168,7 @@ fn repeated_lines_are_one_line_of_evidence() {
     let lines: Vec<_> = found.evidence.iter().map(|it| it.fact.to_string()).collect();
     assert_eq!(
         lines[lines.len() - 3..],
-        ["log line 1: start", "log line 2: 08:30:45 waiting (4000 times)", "log line 4002: end"]
+        ["log line 1: start", "log line 2: 08:30:45 waiting (4,000 times)", "log line 4002: end"]
     );
 }
 
