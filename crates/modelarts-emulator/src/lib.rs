@@ -233,7 +233,7 @@ pub mod quirks {
     //! ```
 
     pub use crate::catalog::quirks::{
-        AutoStopPhase, DeleteActive, EventsOffset, JobObsKeys, JobsCount, JobsOffset,
+        AutoStopPhase, DeleteActive, EventsOffset, Internet, JobObsKeys, JobsCount, JobsOffset,
         PreemptionPhase, Quirks, RepeatedStop, UnknownAction,
     };
 }

@@ -102,6 +102,13 @@ quirks! {
         /// The environment has the variables of boto3 and the AWS CLI: keys, endpoint and region.
         Environment,
     }
+    /// Internet access of jobs (`openapi/SOURCES.md`, D-137).
+    internet: Internet {
+        /// Jobs use the network of this machine. This is the default.
+        Machine,
+        /// Jobs reach this machine only: the variables of proxies name one that does not exist.
+        None,
+    }
 }
 
 impl Quirks {

@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     accounts::{Accounts, User},
     api::ids::Ids,
-    catalog::{pools::Pool, quirks::JobObsKeys},
+    catalog::{
+        pools::Pool,
+        quirks::{Internet, JobObsKeys},
+    },
     clock::SystemClock,
     database::{
         Database,
@@ -103,6 +106,7 @@ impl Builder {
                 },
             }),
             devices: Vec::new(),
+            is_offline: self.quirks.internet == Internet::None,
         };
         let is_unlimited = self.runner.has_own_queue();
         let starts_processes = matches!(self.runner, RunnerKind::Process);

@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Sleep,
     execution::driver::{Driver, Ending, SharedLimit},
-    job::{event::EventKind, request::LogExport},
+    job::{event::EventKind, request::LogExport, worker::Worker},
     runner::worker_files::Transfer,
+    traffic::faults::Fault,
 };
 
 /// Time limit of a preparation: a future that completes when the limit is reached.
@@ -97,6 +98,9 @@ impl Driver {
                     task: task.clone(),
                     parameter: parameter.clone(),
                 });
+                if self.is_refused(worker, &format!("output {parameter}")).await {
+                    continue;
+                }
                 let begin = self.now();
                 let output = Transfer::Output(index);
                 let upload = runner.copy(worker.clone(), output, interrupt.clone());
@@ -120,11 +124,33 @@ impl Driver {
         }
     }
 
+    /// Applies a fault rule for uploads to OBS, which the copies of the platform do not pass through
+    /// the server. If a rule rejects this one, writes a line to the log and returns `true`.
+    pub(super) async fn is_refused(&self, worker: &Worker, what: &str) -> bool {
+        let is_status = |fault: &Fault| matches!(fault, Fault::Status { .. });
+        let fault = self.state.traffic.faults.take_if("obs.PutObject", is_status);
+        let Some(Fault::Status { status, error_code, .. }) = fault else {
+            return false;
+        };
+        let code = error_code.unwrap_or_else(|| status.to_string());
+        let line = format!(
+            "[ModelArts Service Log][ERROR][{}] {what}: not uploaded to OBS: OBS_ERR_{code}\n",
+            self.now().rfc3339()
+        );
+        if let Err(error) = self.state.work.runner.write_log(worker.clone(), line).await {
+            tracing::debug!(job = self.id, %error, "a line of the platform cannot be written");
+        }
+        true
+    }
+
     pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
         for worker in &self.workers {
             let LogExport::To(path) = &worker.request.log_export else {
                 continue;
             };
+            if self.is_refused(worker, "log").await {
+                continue;
+            }
             let runner = &self.state.work.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {

@@ -40,6 +40,8 @@ pub(super) enum Ending {
     PreCheckFailed(String),
     /// The node of this task failed.
     NodeFault(String),
+    /// The pod of this task was evicted from its node.
+    Evicted(String),
     Preempted,
     /// A restarted job exceeded its time limit for waiting for nodes, or its pool no longer exists.
     NoNodes,
@@ -50,6 +52,7 @@ impl Ending {
     pub(super) fn of_loss(loss: Loss, task: String) -> Self {
         match loss {
             Loss::NodeFault => Self::NodeFault(task),
+            Loss::Evicted => Self::Evicted(task),
             #[cfg(feature = "slurm")]
             Loss::Preempted => Self::Preempted,
             #[cfg(feature = "slurm")]

@@ -35,7 +35,7 @@ impl Driver {
         }
         let (mut state, kind) = match &ending {
             Ending::Exited(None) => (JobState::Completed, Some(EventKind::Completed)),
-            Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
+            Ending::Exited(Some(_)) | Ending::NodeFault(_) | Ending::Evicted(_) => {
                 self.wait_unless_hurried(timing.after_upload).await;
                 self.note_termination();
                 (JobState::Failed, Some(EventKind::Failed))
@@ -134,6 +134,7 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
         }
         Ending::Exited(None) => ("job completed".to_owned(), None),
         Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
+        Ending::Evicted(task) => ("evicted".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
         // The job was stopped without a failure of its code, or failed before the code ran.
         _ => ("terminated".to_owned(), None),

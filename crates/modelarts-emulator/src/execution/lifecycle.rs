@@ -219,7 +219,11 @@ impl Driver {
             retry.unconditional || self.state.settings.restart_on == RestartOn::AnyFailure;
         let preempted = match ending {
             Ending::Exited(Some(_)) if may_restart && after_exit => false,
-            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if may_restart => false,
+            Ending::NodeFault(_) | Ending::Evicted(_) | Ending::PreCheckFailed(_)
+                if may_restart =>
+            {
+                false
+            }
             Ending::Preempted
                 if self.state.settings.quirks.preempted == PreemptionPhase::Pending =>
             {

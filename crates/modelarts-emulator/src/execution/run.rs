@@ -12,7 +12,7 @@ use crate::{
     execution::driver::{Driver, Ending},
     job::{
         RecordEnd, RunningRecord, TaskFailure,
-        event::EventKind,
+        event::{EventKind, Level, Source},
         state::{JobState, StopReason},
         worker::Worker,
     },
@@ -110,6 +110,9 @@ impl Driver {
                 exited = workers.next() => match exited {
                     None => break,
                     Some((task, Exit::Lost(loss))) => {
+                        if loss == Loss::Evicted {
+                            self.note_eviction(&task);
+                        }
                         end.get_or_insert(RunEnd::Ended(Ending::of_loss(loss, task)));
                     }
                     Some((_, Exit::Code(0))) if end.is_none() => {}
@@ -134,6 +137,19 @@ impl Driver {
             monitor.await;
         }
         (end.unwrap_or(RunEnd::Ended(Ending::Exited(None))), failure)
+    }
+
+    /// Records the event of the cluster, in the form that a user of the service quotes
+    /// (`openapi/attested/evidence.md`, row 69).
+    fn note_eviction(&self, task: &str) {
+        let message = format!(
+            "[Pod: modelarts-job-{}-{task}] Evicted: The node was low on resource: \
+             ephemeral-storage. Threshold quantity: 107374182400, available: 104333312Ki. \
+             Container modelarts-training was using 52428800Ki, request is 0, has larger \
+             consumption of ephemeral-storage.",
+            self.id
+        );
+        self.note(EventKind::Given { message, level: Level::Warning, source: Source::K8S });
     }
 
     /// Waits until a worker exits, or terminates the worker when all workers must end.
@@ -236,6 +252,9 @@ impl Driver {
                 }
                 *copied = now;
                 let runner = &self.state.work.runner;
+                if self.is_refused(worker, &format!("output {}", output.name)).await {
+                    continue;
+                }
                 let upload =
                     runner.copy(worker.clone(), Transfer::Output(index), interrupt.clone());
                 if let Err(error) = upload.await {

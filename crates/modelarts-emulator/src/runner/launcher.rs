@@ -118,6 +118,8 @@ pub(crate) enum Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     NodeFault,
+    /// The disk of the node was full.
+    Evicted,
     #[cfg(feature = "slurm")]
     Preempted,
     /// The job was cancelled in the cluster, for example by an operator.

@@ -238,9 +238,11 @@ impl WorkerFiles {
         to: &ObsPath,
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
-        let log = (&self.directory(worker)?, &*worker.log_file());
+        // Code writes other logs beside that of the worker, such as the process logs of Ascend.
+        let logs = ContainerPath::from_static(MA_LOG_DIR);
+        let from = (&self.directory(worker)?, logs.relative());
         let to = (&self.obs, &*to.relative());
-        confined_dir::copy(log, to, OnEscape::Refuse, interrupt).map(|_| ())
+        confined_dir::copy(from, to, OnEscape::Skip, interrupt).map(|_| ())
     }
 
     pub(super) fn remove(&self, job_id: &str) {

@@ -240,8 +240,20 @@ impl Faults {
     }
 
     pub(crate) fn take(&self, operation: &str) -> Option<Fault> {
+        self.take_if(operation, |_| true)
+    }
+
+    /// Takes the first fault for an operation, if the condition holds for it.
+    pub(crate) fn take_if(
+        &self,
+        operation: &str,
+        is_taken: impl FnOnce(&Fault) -> bool,
+    ) -> Option<Fault> {
         let mut rules = self.0.lock();
         let at = rules.iter().position(|rule| rule.matches(operation))?;
+        if !is_taken(&rules[at].fault) {
+            return None;
+        }
         let rule = &mut rules[at];
         if rule.times < u32::MAX {
             rule.times -= 1;

@@ -33,7 +33,12 @@ pub(crate) struct HostEnvironment {
     pub(crate) obs: Option<ObsEndpoint>,
     /// Environment variables by which Slurm assigns devices to the job.
     pub(crate) devices: Vec<(String, String)>,
+    /// `true` if programs that use the variables of proxies must not reach other machines.
+    pub(crate) is_offline: bool,
 }
+
+/// Address of a proxy that does not exist: the port for discarded data, on which nothing listens.
+const NO_PROXY_THERE: &str = "http://127.0.0.1:9";
 
 /// Returns the complete environment: presets of the service (SOURCES G), then variables of this
 /// machine, of devices, of channels, of the job, and the mark `run`; later variables take
@@ -113,6 +118,18 @@ pub(super) fn variables(
         set("PIP_BREAK_SYSTEM_PACKAGES", text("1"));
     }
     set(OBS_VARIABLE, stage.obs.clone().into_os_string());
+
+    if host.is_offline {
+        for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+            set(name, text(NO_PROXY_THERE));
+        }
+        let own = ["localhost".to_owned(), "127.0.0.0/8".to_owned()].into_iter();
+        let own = own.chain(hosts.values().flatten().cloned()).collect::<Vec<_>>().join(",");
+        for name in ["no_proxy", "NO_PROXY"] {
+            // Not all programs understand ranges of addresses.
+            set(name, text(&format!("127.0.0.1,{own}")));
+        }
+    }
 
     for (name, value) in &host.devices {
         set(name, text(value));

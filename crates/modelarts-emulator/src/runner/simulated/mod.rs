@@ -180,6 +180,7 @@ impl Run for SimulatedRun {
             self.end();
             match self.running.behaviour.fault_in_run() {
                 Some(RunFault::NodeFault(_)) => Exit::Lost(Loss::NodeFault),
+                Some(RunFault::Evicted(_)) => Exit::Lost(Loss::Evicted),
                 _ => Exit::Code(self.running.behaviour.exit_code()),
             }
         }

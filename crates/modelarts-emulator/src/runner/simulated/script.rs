@@ -36,7 +36,8 @@ use crate::{
 /// - `metrics` (default: `{"cpuUsage": 25, "memUsage": 10}`): object with the values of each
 ///   series: a number, or a list with a number for each minute, the last of which repeats
 /// - `fault` (default: none): `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`:
-///   activity stops after 20 s, and the run does not end
+///   activity stops after 20 s, and the run does not end; `{"evicted": 20}`: the disk of the node
+///   is full after 20 s, and the pod is removed
 /// - `ignores_sigterm` (default: false): true: a stop ends the run only after the grace period,
 ///   with exit code 137 instead of 143
 /// - `download_seconds` (default: 0): download time of the code directory
@@ -102,6 +103,8 @@ pub(super) enum RunFault {
     NodeFault(f64),
     /// Hang of the code: its activity stops, and the run does not end.
     Hang(f64),
+    /// Eviction of the pod, because the disk of its node is full.
+    Evicted(f64),
 }
 
 /// Error in a script of simulated jobs.
@@ -267,7 +270,7 @@ impl ScriptedRun {
 impl RunFault {
     pub(super) const fn seconds(self) -> f64 {
         match self {
-            Self::NodeFault(seconds) | Self::Hang(seconds) => seconds,
+            Self::NodeFault(seconds) | Self::Hang(seconds) | Self::Evicted(seconds) => seconds,
         }
     }
 }

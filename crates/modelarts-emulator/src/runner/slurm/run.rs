@@ -59,7 +59,7 @@ impl SlurmRun {
             _ => (Exit::Lost(Loss::NodeFault), String::new()),
         };
         let loss = match exit {
-            Exit::Lost(Loss::NodeFault) => "a node of the job failed",
+            Exit::Lost(Loss::NodeFault | Loss::Evicted) => "a node of the job failed",
             Exit::Lost(Loss::Preempted) => "the job was preempted",
             Exit::Lost(Loss::Cancelled) => "the job was cancelled in Slurm",
             Exit::Code(137) => "the job exceeded its memory in Slurm",

@@ -290,6 +290,7 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
             url: None,
             obs: None,
             devices: DEVICE_VARIABLES.iter().filter_map(device).collect(),
+            is_offline: false,
         },
         sight: LazySight::machine(),
         package: directory.with_added_extension("moxing"),

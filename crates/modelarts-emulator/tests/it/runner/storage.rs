@@ -6,7 +6,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use modelarts_emulator::clock::ManualClock;
+use modelarts_emulator::{
+    clock::ManualClock,
+    faults::{Fault, FaultRule},
+    quirks::Quirks,
+};
 use serde_json::json;
 
 use crate::support::{Gate, Site};
@@ -221,4 +225,65 @@ async fn three_workers_of_the_example_sum_their_values() {
             format!("rank {rank} of 3: mine [{mine}.0, {mine}0.0], all [6.0, 60.0]\n")
         );
     }
+}
+
+#[tokio::test]
+async fn a_full_bucket_refuses_outputs_and_logs_and_the_log_says_so() {
+    let site = Site::start().await;
+    let refused = Fault::error(403, "InsufficientStorageSpace", "Insufficient storage space.");
+    site.emulator.faults().add(FaultRule::always("obs.PutObject", refused)).unwrap();
+    let script = "import os, sys\nopen(os.path.join(sys.argv[1].split('=')[1], 'a'), 'w')\n";
+    let mut job = site.script("full", script);
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "obs://bucket/full/out/"}}}]);
+    job["spec"]["log_export_path"] = json!({"obs_url": "obs://bucket/full/logs/"});
+    let id = site.run(&job).await;
+    let log = site.log(&id).await;
+    let lines = log.lines().map(|line| line.split_once("+08:00] ").expect(&log));
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.iter().all(|(start, _)| start.starts_with("[ModelArts Service Log][ERROR][")));
+    let texts: Vec<_> = lines.into_iter().map(|(_, text)| text).collect();
+    let code = "not uploaded to OBS: OBS_ERR_InsufficientStorageSpace";
+    assert_eq!(texts, [format!("output train_url: {code}"), format!("log: {code}")]);
+    let bucket = site.emulator.obs_root().join("bucket/full");
+    assert!(!bucket.join("out").exists() && !bucket.join("logs").exists());
+    // A fault that does not reject an upload remains for the clients of OBS.
+    site.emulator.faults().clear();
+    site.emulator.faults().add(FaultRule::once("obs.PutObject", Fault::Reset)).unwrap();
+    site.run(&job).await;
+    assert!(bucket.join("out/a").exists() && bucket.join("logs").exists());
+    assert_eq!(site.emulator.faults().list().len(), 1);
+}
+
+#[tokio::test]
+async fn logs_of_libraries_are_copied_out_beside_that_of_the_worker() {
+    let site = Site::start().await;
+    let script = "import os, pathlib
+logs = pathlib.Path(os.environ['MA_LOG_DIR'], 'modelarts-job-j', 'worker-0', 'debug')
+logs.mkdir(parents=True)
+(logs / 'plog-77.log').write_text('[ERROR] HCCL\\n')
+print('done')
+";
+    let mut job = site.script("ascend", script);
+    job["spec"]["log_export_path"] = json!({"obs_url": "obs://bucket/logs/"});
+    let id = site.run(&job).await;
+    assert_eq!(site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")), "done\n");
+    let process = "bucket/logs/modelarts-job-j/worker-0/debug/plog-77.log";
+    assert_eq!(site.read(process), "[ERROR] HCCL\n");
+}
+
+#[tokio::test]
+async fn a_job_without_the_internet_reaches_this_machine_only() {
+    let mut quirks = Quirks::default();
+    quirks.set("internet=none").unwrap();
+    let site = Site::with(|builder| builder.quirks(quirks)).await;
+    let script = "import os, urllib.request
+print(urllib.request.urlopen(os.environ['MA_APIGW_ENDPOINT'] + '/_emulator/health').status)
+urllib.request.urlopen('https://models.test/weights.bin')
+";
+    let id = site.run(&site.script("offline", script)).await;
+    let log = site.log(&id).await;
+    assert!(log.starts_with("200\n"), "{log}");
+    let error = "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n";
+    assert!(log.ends_with(error), "{log}");
 }

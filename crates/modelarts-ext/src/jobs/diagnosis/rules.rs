@@ -46,16 +46,11 @@ fn failed(facts: &Facts) -> Finding {
     let mut evidence = facts.evidence(&failed);
     evidence.extend(status(facts));
     evidence.append(&mut finding.evidence);
-    let refusal = refusal(facts);
-    match (found, &refusal) {
-        // The first of the refused writes is the evidence.
-        (Some((_, found)), Some(_)) if found.cause == Cause::ObsFull => {}
-        (Some((log, found)), _) => evidence.extend(log_evidence(log, &found)),
-        (None, _) => evidence.extend(last_lines(facts)),
-    }
-    if let Some((log, refusal)) = refusal {
-        evidence.push(line_evidence(log, refusal.line, refusal.times));
-        finding.since = refusal.since.filter(|_| finding.cause == Cause::ObsFull);
+    match found {
+        // `add_refusal` adds the first of the lines.
+        Some((_, found)) if found.cause == Cause::ObsFull && refusal(facts).is_some() => {}
+        Some((log, found)) => evidence.extend(log_evidence(log, &found)),
+        None => evidence.extend(last_lines(facts)),
     }
     if let Some((time, percent)) = facts.memory_usage {
         let metric = "memUsage".to_owned();
@@ -250,6 +245,17 @@ fn log_evidence<'a>(log: &'a TaskLog, found: &Match) -> impl Iterator<Item = Evi
     lines.into_iter().flatten().map(|(line, times)| line_evidence(log, line, times))
 }
 
+/// Adds refused writes to OBS to the evidence of a failure, also of one that has another cause.
+fn add_refusal(facts: &Facts, finding: &mut Finding) {
+    if let Some((log, refusal)) = refusal(facts) {
+        let evidence = line_evidence(log, refusal.line, refusal.times);
+        if !finding.evidence.contains(&evidence) {
+            finding.evidence.push(evidence);
+        }
+        finding.since = refusal.since;
+    }
+}
+
 /// Returns the first log whose end reports that OBS refuses writes.
 fn refusal(facts: &Facts) -> Option<(&TaskLog, Refusal)> {
     facts.logs.iter().find_map(|log| Some((log, find_refusal(&log.tail)?)))
@@ -296,6 +302,7 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
         Some(Phase::Abnormal) => abnormal(facts),
         _ => unknown(facts),
     };
+    add_refusal(facts, &mut finding);
     apply_platform(facts, &mut finding);
     let has_runs =
         finding.evidence.iter().any(|evidence| matches!(evidence.fact, Fact::Run { .. }));
@@ -364,11 +371,9 @@ fn apply_platform(facts: &Facts, finding: &mut Finding) {
 
 /// Returns the state of a running job. A suspected hang counts until the next restart.
 fn running(facts: &Facts) -> Finding {
-    if let Some((log, refusal)) = refusal(facts) {
+    if let Some((log, _)) = refusal(facts) {
         let mut finding = Finding::new(Cause::ObsFull, Confidence::Certain);
         finding.task = Some(log.task.clone());
-        finding.evidence.push(line_evidence(log, refusal.line, refusal.times));
-        finding.since = refusal.since;
         return finding;
     }
     match facts.newest_event(|kind| *kind == EventKind::MaybeHanging) {

@@ -93,6 +93,13 @@ async fn scripts_that_fail_have_their_cause() {
             Cause::NetworkUnreachable,
             Certain,
         ),
+        (
+            "import subprocess, sys\nsys.exit(subprocess.call(['bash', '-c', 'true\\r\\n']))\n"
+                .to_owned(),
+            127,
+            Cause::WindowsLineEnds,
+            Certain,
+        ),
         ("rate = 1 / 0\n".to_owned(), 1, Cause::ScriptError, Certain),
         ("print('a'\n".to_owned(), 1, Cause::ScriptError, Certain),
         (
@@ -395,7 +402,7 @@ async fn simulated(run: Value, set: impl FnOnce(CreateJob) -> CreateJob) -> (Sim
 #[tokio::test]
 async fn failures_of_the_platform_have_their_cause() {
     use Cause::{
-        CodeDownloadFailed, InputDownloadFailed, NodeFault, ObsPermission, PreCheckFailed,
+        CodeDownloadFailed, Evicted, InputDownloadFailed, NodeFault, ObsPermission, PreCheckFailed,
         PreparationTimeout,
     };
     for (run, cause) in [
@@ -405,6 +412,7 @@ async fn failures_of_the_platform_have_their_cause() {
         (json!({"pre_check_error": "dns"}), PreCheckFailed),
         (json!({"prepare_timeout": true}), PreparationTimeout),
         (json!({"seconds": 60, "fault": {"node_fault": 20}}), NodeFault),
+        (json!({"seconds": 60, "fault": {"evicted": 20}}), Evicted),
     ] {
         let (_site, job) = simulated(run.clone(), |job| {
             site_input(job).annotation("fault-tolerance/job-retry-num", "1")
@@ -450,4 +458,34 @@ async fn auto_stop_and_hangs_have_their_cause() {
     let found = job.explain().await.unwrap();
     assert_eq!(conclusion(&found), (Cause::Hang, Confidence::Likely), "{found}");
     assert_eq!(found.phase, Phase::Running);
+}
+
+/// The incident of `openapi/attested/evidence.md`, row 71: OBS refuses all writes from the first
+/// minute on, and the job fails much later, by an eviction.
+#[tokio::test]
+async fn a_full_bucket_is_explained_in_the_first_minute_and_after_the_failure() {
+    let refused = "2026-01-03 18:19:40 upload of core.77 failed: OBS_ERR_InsufficientStorageSpace";
+    let run = json!({
+        "seconds": 90_000, "log": ["start", {"at": 30, "every": 10, "line": refused}],
+        "fault": {"evicted": 86_400},
+    });
+    let site = SimulatedSite::start(json!({"default": [run]}), seconds(100_000)).await;
+    let job = site.job("full").submit().await.unwrap();
+    assert_eq!(job.get().await.unwrap().running_problem().await.unwrap(), None);
+    site.clock.advance(seconds(60)).await;
+    let found = job.explain().await.unwrap();
+    assert_eq!(conclusion(&found), (Cause::ObsFull, Confidence::Certain), "{found}");
+    assert_eq!(found.phase, Phase::Running);
+    let problem = "OBS refuses writes since 2026-01-03 18:19:40";
+    let running = job.get().await.unwrap();
+    assert_eq!(running.running_problem().await.unwrap().as_deref(), Some(problem));
+
+    site.clock.advance(seconds(100_000)).await;
+    let found = job.explain().await.unwrap();
+    assert_eq!(conclusion(&found), (Cause::Evicted, Confidence::Certain), "{found}");
+    assert!(found.summary.contains("99.5 GiB free, at least 100.0 GiB required"), "{found}");
+    let refusals: Vec<_> = found.evidence.iter().map(ToString::to_string).collect();
+    let refusals: Vec<_> = refusals.iter().filter(|line| line.contains("core.77")).collect();
+    assert!(matches!(refusals[..], [line] if line.contains(" times)")), "{found}");
+    assert_eq!(job.get().await.unwrap().running_problem().await.unwrap(), None);
 }

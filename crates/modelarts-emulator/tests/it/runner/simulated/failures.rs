@@ -42,6 +42,27 @@ async fn a_node_fault_uses_a_retry_or_fails_the_job() {
 }
 
 #[tokio::test]
+async fn an_evicted_pod_fails_the_job_or_uses_a_retry() {
+    let script = json!({"default": [{"seconds": 60, "fault": {"evicted": 20}}, {"seconds": 60}]});
+    let simulation = Simulation::of(script).await;
+    let retry = json!({"fault-tolerance/job-retry-num": "1"});
+    let again = simulation.create(&with_cards(job("again"), retry)).await;
+    let once = simulation.create(&job("once")).await;
+    simulation.pass(600).await;
+    assert_eq!(simulation.status(&again).await["phase"], "Completed");
+    let status = simulation.status(&once).await;
+    assert_eq!(status["phase"], "Failed");
+    assert_eq!(status["running_records"][0]["end_reason"], "evicted");
+    assert_eq!(status["task_statuses"], Value::Null);
+    let start = format!(
+        "[Pod: modelarts-job-{once}-worker-0] Evicted: The node was low on resource: \
+         ephemeral-storage. Threshold quantity: 107374182400, available: 104333312Ki."
+    );
+    let events = simulation.events(&once).await;
+    assert_eq!(events.iter().filter(|(_, text)| text.starts_with(&start)).count(), 1);
+}
+
+#[tokio::test]
 async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
     let script = json!({"default": [
         {"seconds": 7200, "log": ["{run}"], "fault": {"hang": 600}},
