@@ -144,3 +144,43 @@ impl TaskLog {
         write("\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the text of these lines, without styles.
+    fn text(mut lines: TaskLines, items: &[(&str, &str)]) -> String {
+        let mut text = String::new();
+        let mut write = |part: &str| {
+            text.push_str(&anstream::adapter::strip_str(part).to_string());
+            Ok(())
+        };
+        for (task, line) in items {
+            match *line {
+                "gap" => lines.note(task, "… lines are missing", &mut write).unwrap(),
+                line => lines.line(task, line, &mut write).unwrap(),
+            }
+        }
+        lines.end(&mut write).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_line_that_repeats_is_written_three_times() {
+        let full = [("worker-0", "full"); 12];
+        let text = |indent, is_raw, items: &[_]| text(TaskLines::new(indent, is_raw), items);
+        let folded = "full\nfull\nfull\n… the line above, 10 times\n… the line above, 12 times\n";
+        assert_eq!(text(None, false, &full), folded);
+        assert_eq!(text(None, true, &full), "full\n".repeat(12));
+        // Each task has its own lines.
+        let both: Vec<_> = (0..5).flat_map(|_| [("worker-0", "a"), ("worker-1", "b")]).collect();
+        let of_both = "worker-0 │ a\nworker-1 │ b\n".repeat(3)
+            + "worker-0 │ … the line above, 5 times\nworker-1 │ … the line above, 5 times\n";
+        assert_eq!(text(Some(""), false, &both), of_both);
+        // Lines are missing between the repetitions.
+        let gap = [("w", "a"), ("w", "a"), ("w", "a"), ("w", "a"), ("w", "gap"), ("w", "a")];
+        let of_gap = "a\na\na\n… the line above, 4 times\n… lines are missing\na\n";
+        assert_eq!(text(None, false, &gap), of_gap);
+    }
+}

@@ -214,3 +214,30 @@ async fn an_empty_list_has_no_lines_on_stdout() {
     assert_eq!(document, json!({"schema_version": 1, "jobs": []}));
     output.stderr_eq("");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_a_running_job_is_its_reason_before_it_fails() {
+    let fixture = Fixture::start().await;
+    let full = "2026-01-03 18:19:40 upload failed: OBS_ERR_InsufficientStorageSpace\n";
+    let log = json!({"worker-0": format!("start\n{}", full.repeat(5))});
+    fixture
+        .seed(json!([
+            {"name": "full", "phase": "Running", "logs": log},
+            {"name": "fine", "phase": "Running", "logs": {"worker-0": "epoch 1\n"}},
+            {"name": "new", "phase": "Running"},
+            {"name": "over", "phase": "Completed", "logs": log},
+        ]))
+        .await;
+    let output = fixture.run("ls --columns name,why --phase Running").await.code(0);
+    output.stdout_eq("NAME  WHY\nnew\nfine\nfull  OBS refuses writes since 2026-01-03 18:19:40\n");
+    let output = fixture.run("ls -o json").await.code(0);
+    let reasons = json_of(&output, "jobs");
+    let reasons: Vec<_> =
+        reasons["jobs"].as_array().unwrap().iter().map(|job| job["why"].clone()).collect();
+    assert_eq!(reasons.iter().filter(|why| !why.is_null()).count(), 1);
+    // Ids need no logs.
+    let previews = || fixture.received()["ShowTrainingJobLogsPreview"];
+    let before = previews();
+    fixture.run("ls -o id").await.code(0);
+    assert_eq!((before, previews()), (6, 6));
+}

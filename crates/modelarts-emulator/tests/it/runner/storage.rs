@@ -250,6 +250,7 @@ async fn a_full_bucket_refuses_outputs_and_logs_and_the_log_says_so() {
     // A fault that does not reject an upload remains for the clients of OBS.
     site.emulator.faults().clear();
     site.emulator.faults().add(FaultRule::once("obs.PutObject", Fault::Reset)).unwrap();
+    job["metadata"]["name"] = "free".into();
     site.run(&job).await;
     assert!(bucket.join("out/a").exists() && bucket.join("logs").exists());
     assert_eq!(site.emulator.faults().list().len(), 1);
