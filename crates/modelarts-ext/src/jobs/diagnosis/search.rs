@@ -82,7 +82,15 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
             (line, Cause::ScriptError, Class::Root, confidence)
         }
     };
-    Some(Match { line, cause, confidence, class, frame: frame_before(&lines, line) })
+    let frame = frame_before(&lines, line);
+    // Semaphores of processes are files in /dev/shm.
+    let is_semaphore =
+        frame.is_some_and(|frame| lines[frame].contains("/multiprocessing/synchronize.py\""));
+    let cause = match cause {
+        Cause::NoSpaceLeft if is_semaphore => Cause::SharedMemoryExhausted,
+        cause => cause,
+    };
+    Some(Match { line, cause, confidence, class, frame })
 }
 
 /// Returns the indexes of the exceptions: the first line of each traceback that is not indented.
@@ -254,7 +262,7 @@ pub(super) fn find_signature(line: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|row| row.matches(line))
 }
 
-/// Removes prefixes of launchers, such as `[rank0]: ` and `(main pid=77) `.
+/// Removes prefixes of launchers, such as `[rank0]: `, `(main pid=77) ` and `0: ` of srun.
 pub(super) fn without_prefix(line: &str) -> &str {
     let mut rest = line;
     loop {
@@ -269,6 +277,11 @@ pub(super) fn without_prefix(line: &str) -> &str {
             .or_else(|| {
                 let inner = rest.strip_prefix('(')?.split_once(')')?;
                 inner.0.contains("pid=").then_some(inner)
+            })
+            .or_else(|| {
+                let (number, after) = rest.split_once(": ")?;
+                let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+                is_number.then_some((number, after))
             });
         match prefix {
             Some((_, after)) => rest = after.strip_prefix(' ').unwrap_or(after),
@@ -387,6 +400,17 @@ mod tests {
     }
 
     #[test]
+    fn semaphores_are_in_shared_memory() {
+        let text = "Traceback (most recent call last):\n  File \"/usr/lib/python3.11/\
+                    multiprocessing/synchronize.py\", line 57, in __init__\n    \
+                    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space \
+                    left on device\n";
+        assert_eq!(found(text).unwrap().0, Cause::SharedMemoryExhausted);
+        let other = text.replace("synchronize", "pool");
+        assert_eq!(found(&other).unwrap().0, Cause::NoSpaceLeft);
+    }
+
+    #[test]
     fn tracebacks_of_ranks_are_read() {
         let traceback = traceback("ValueError: a");
         let text: String = traceback.lines().map(|line| format!("[rank1]: {line}\n")).collect();
@@ -442,6 +466,9 @@ mod signatures_tests {
             "import errors: none. ImportError: 0",
             "MemoryErrors seen by the monitor: 0",
             "mean stat:403 of the batch",
+            "[WARNING] - '(MaxRetryError(\"HTTPSConnectionPool(host='a.test', port=443): Max retries \
+             exceeded with url: /a.json\"))' thrown while requesting HEAD, retrying",
+            "stopped by KeyboardInterrupt: saving the checkpoint",
         ] {
             assert!(find_signature(line).is_none(), "{line}: {:?}", find_signature(line));
         }
@@ -454,6 +481,9 @@ mod signatures_tests {
             ("[rank12]:   File \"a.py\"", "  File \"a.py\""),
             ("[default3]:ValueError: a", "ValueError: a"),
             ("[0]: [rank0]: a", "a"),
+            ("12: [rank0]: a", "a"),
+            ("1.5: a", "1.5: a"),
+            (": a", ": a"),
             ("(train pid=77) EI0002: a", "EI0002: a"),
             ("(train pid=77, ip=10.0.0.1) a", "a"),
             ("[worker]: a", "[worker]: a"),
