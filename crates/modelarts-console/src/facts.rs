@@ -22,6 +22,8 @@ const MAX_TAGS: usize = 100;
 const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;
+/// The log of a running job can have 5 MB.
+const RUNNING_POLLS: u32 = 12;
 const DETAILS_POLLS: u32 = 2;
 
 /// Cache of stages, diagnoses, tags and usage of jobs.
@@ -95,7 +97,7 @@ impl Facts {
     pub(crate) async fn running_problem(&self, job: &Job) -> Option<String> {
         let key = (job.id().to_owned(), String::new());
         let read = async { job.running_problem().await.unwrap_or_default() };
-        let max_age = self.interval * DIAGNOSIS_POLLS;
+        let max_age = self.interval * RUNNING_POLLS;
         (*self.running_problems.get(key, max_age, read).await).clone()
     }
 

@@ -7,7 +7,7 @@ use modelarts_ext::{Event, Job, LogItem, Timestamp, jobs::follow::JobUpdate, typ
 use crate::{
     failure::Failure,
     follow::item::{EventItem, Item, now},
-    output::{self, Format, Output, Stdout, TaskLines},
+    output::{self, Format, Output, Repetitions, Stdout, TaskLines},
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -74,7 +74,7 @@ impl<'a> Printer<'a> {
             sink,
             container: String::new(),
             // Log lines are indented to the texts after the times of phases and events.
-            lines: TaskLines::new(Some("          "), false),
+            lines: TaskLines::new(Some("          "), Repetitions::Live),
         }
     }
 

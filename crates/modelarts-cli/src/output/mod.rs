@@ -14,7 +14,7 @@ mod text;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::{Column, Row, until_error};
 pub(crate) use modelarts_console::display::{bytes, duration, hardware, obs_address};
-pub(crate) use stdout::{Stdout, TaskLines};
+pub(crate) use stdout::{Repetitions, Stdout, TaskLines};
 pub(crate) use text::{
     age, event_emphasis, local_time, non_empty, one_line, or_dash, phase, wrapped,
 };

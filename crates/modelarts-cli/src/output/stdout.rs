@@ -45,9 +45,20 @@ impl Stdout {
 pub(crate) struct TaskLines {
     /// Spaces before the names of tasks; `None` if lines do not begin with a name.
     indent: Option<&'static str>,
-    /// `true` if all repetitions of a line are written.
-    is_raw: bool,
+    /// How the repetitions of a line are written.
+    repetitions: Repetitions,
     known: Vec<TaskLog>,
+}
+
+/// How the repetitions of a line are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repetitions {
+    /// As lines.
+    Raw,
+    /// As their number, which also appears while the log grows.
+    Live,
+    /// As their number.
+    Totals,
 }
 
 struct TaskLog {
@@ -57,8 +68,8 @@ struct TaskLog {
 }
 
 impl TaskLines {
-    pub(crate) fn new(indent: Option<&'static str>, is_raw: bool) -> Self {
-        Self { indent, is_raw, known: Vec::new() }
+    pub(crate) fn new(indent: Option<&'static str>, repetitions: Repetitions) -> Self {
+        Self { indent, repetitions, known: Vec::new() }
     }
 
     /// Writes the next line of a task.
@@ -68,9 +79,9 @@ impl TaskLines {
         line: &str,
         mut write: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let is_raw = self.is_raw;
+        let repetitions = self.repetitions;
         let log = self.log(task);
-        if !is_raw {
+        if repetitions != Repetitions::Raw {
             let next = log.repeated.next(line);
             log.write_times(next.times, &mut write)?;
             if !next.is_shown {
@@ -111,10 +122,14 @@ impl TaskLines {
         let index = known.unwrap_or_else(|| {
             let name = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
             let prefix = self.indent.map(|indent| format!("{indent}{name} "));
+            let repeated = RepeatedLines::default();
             self.known.push(TaskLog {
                 task: task.to_owned(),
                 prefix: prefix.unwrap_or_default(),
-                repeated: RepeatedLines::default(),
+                repeated: match self.repetitions {
+                    Repetitions::Totals => repeated.only_totals(),
+                    _ => repeated,
+                },
             });
             self.known.len() - 1
         });
@@ -147,7 +162,7 @@ impl TaskLog {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Repetitions::*, *};
 
     /// Returns the text of these lines, without styles.
     fn text(mut lines: TaskLines, items: &[(&str, &str)]) -> String {
@@ -169,18 +184,21 @@ mod tests {
     #[test]
     fn a_line_that_repeats_is_written_three_times() {
         let full = [("worker-0", "full"); 12];
-        let text = |indent, is_raw, items: &[_]| text(TaskLines::new(indent, is_raw), items);
-        let folded = "full\nfull\nfull\n… the line above, 10 times\n… the line above, 12 times\n";
-        assert_eq!(text(None, false, &full), folded);
-        assert_eq!(text(None, true, &full), "full\n".repeat(12));
+        let text =
+            |indent, repetitions, items: &[_]| text(TaskLines::new(indent, repetitions), items);
+        let live = "full\nfull\nfull\n… the line above, 10 times\n… the line above, 12 times\n";
+        assert_eq!(text(None, Live, &full), live);
+        let totals = "full\nfull\nfull\n… the line above, 12 times\n";
+        assert_eq!(text(None, Totals, &full), totals);
+        assert_eq!(text(None, Raw, &full), "full\n".repeat(12));
         // Each task has its own lines.
         let both: Vec<_> = (0..5).flat_map(|_| [("worker-0", "a"), ("worker-1", "b")]).collect();
         let of_both = "worker-0 │ a\nworker-1 │ b\n".repeat(3)
             + "worker-0 │ … the line above, 5 times\nworker-1 │ … the line above, 5 times\n";
-        assert_eq!(text(Some(""), false, &both), of_both);
+        assert_eq!(text(Some(""), Live, &both), of_both);
         // Lines are missing between the repetitions.
         let gap = [("w", "a"), ("w", "a"), ("w", "a"), ("w", "a"), ("w", "gap"), ("w", "a")];
         let of_gap = "a\na\na\n… the line above, 4 times\n… lines are missing\na\n";
-        assert_eq!(text(None, false, &gap), of_gap);
+        assert_eq!(text(None, Live, &gap), of_gap);
     }
 }

@@ -21,8 +21,9 @@ pub(crate) const PAGE_SIZE: u32 = 50;
 /// Maximum time for the service to return a list, including retries.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Maximum number of running jobs of a page whose logs are read, and the time for it.
-const MAX_LOGS: usize = 20;
+/// Maximum number of running jobs of a page whose logs are read, up to 5 MB each, and the time for
+/// it.
+const MAX_LOGS: usize = 10;
 const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A page of a search.

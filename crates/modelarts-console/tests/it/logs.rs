@@ -86,6 +86,28 @@ fn numbered(count: u32) -> String {
 }
 
 #[tokio::test]
+async fn a_line_that_repeats_is_shown_with_its_number() {
+    let full = (0..1_200).map(|second| format!("08:{:02}:{:02} full\n", second / 60, second % 60));
+    let text = format!("a\n{}b\n", full.collect::<String>());
+    let logs = Logs::start("Completed", json!({"worker-0": text})).await;
+    assert_eq!(logs.read_all().await, 9);
+    let lines = [
+        "1 a",
+        "2 08:00:00 full",
+        "3 08:00:01 full",
+        "4 08:00:02 full",
+        "5 … the line above, 10 times",
+        "6 … the line above, 100 times",
+        "7 … the line above, 1,000 times",
+        "8 … the line above, 1,200 times",
+        "9 b",
+    ];
+    assert_eq!(logs.lines("").await, lines);
+    // The download is complete.
+    assert_eq!(logs.fixture.page(&logs.path("logs/download?task=worker-0")).await, text);
+}
+
+#[tokio::test]
 async fn lines_of_one_worker_and_of_all_are_shown() {
     let logs = Logs::start(
         "Completed",

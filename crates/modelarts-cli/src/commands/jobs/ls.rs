@@ -41,8 +41,9 @@ pub(crate) struct Ls {
     limit: Option<u64>,
 }
 
-/// Maximum number of running jobs of a page whose logs are read, and the time for it.
-const MAX_LOGS: usize = 20;
+/// Maximum number of running jobs of a page whose logs are read, up to 5 MB each, and the time for
+/// it.
+const MAX_LOGS: usize = 10;
 const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A job of a list.

@@ -229,7 +229,9 @@ async fn the_log_of_a_running_job_is_its_reason_before_it_fails() {
         ]))
         .await;
     let output = fixture.run("ls --columns name,why --phase Running").await.code(0);
-    output.stdout_eq("NAME  WHY\nnew\nfine\nfull  OBS refuses writes since 2026-01-03 18:19:40\n");
+    output.stdout_eq(
+        "NAME  WHY\nnew\nfine\nfull  OBS has refused writes since 2026-01-03 18:19:40\n",
+    );
     let output = fixture.run("ls -o json").await.code(0);
     let reasons = json_of(&output, "jobs");
     let reasons: Vec<_> =

@@ -24,6 +24,17 @@ async fn a_job_is_listed_with_its_phase() {
 }
 
 #[tokio::test]
+async fn the_log_of_a_running_job_is_its_reason() {
+    let fixture = Fixture::start().await;
+    let log = "2026-01-03 18:19:40 upload failed: OBS_ERR_InsufficientStorageSpace\n";
+    fixture
+        .seed(json!([{ "name": "full", "phase": "Running", "logs": { "worker-0": log } }]))
+        .await;
+    let page = fixture.page("/jobs").await;
+    assert!(page.contains("OBS has refused writes since 2026-01-03 18:19:40"), "{page}");
+}
+
+#[tokio::test]
 async fn a_search_has_conditions_of_the_service() {
     let fixture = Fixture::start().await;
     fixture

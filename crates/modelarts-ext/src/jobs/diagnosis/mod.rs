@@ -98,7 +98,7 @@ impl JobHandle {
 
 impl Job {
     /// Returns what the log of a running job shows although the job did not fail yet, in a few
-    /// words, such as `OBS refuses writes since 2026-01-03 18:19:40`. Returns `None` for a job that
+    /// words, such as `OBS has refused writes since 2026-01-03 18:19:40`. Returns `None` for a job that
     /// does not run, without a call; otherwise reads the log of the first task with one call.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Job {
         let (Phase::Running, Some(task)) = (self.phase(), facts.tasks.first().cloned()) else {
             return Ok(None);
         };
-        match JobHandle::from(self).logs(task.as_str()).tail(LOG_TAIL).await {
+        match JobHandle::from(self).logs(task.as_str()).tail(RUNNING_LOG_TAIL).await {
             Ok(tail) => facts.logs.push(TaskLog { task, tail }),
             Err(error) if error.is_not_ready() => return Ok(None),
             Err(error) => return Err(error),
@@ -141,6 +141,8 @@ impl Diagnosis {
 const EVENTS: u8 = 100;
 const MAX_LOGS: usize = 4;
 const LOG_TAIL: usize = 256 << 10;
+/// Part of the log of a running job, which is the whole preview: its beginning shows since when.
+const RUNNING_LOG_TAIL: usize = 8 << 20;
 const QUEUE: usize = 50;
 const QUEUE_NAMES: usize = 5;
 /// Number of memory usage values, one per minute, that count as the end of a run.
@@ -204,8 +206,12 @@ async fn read_logs(job: &Job, facts: &mut Facts) {
         tasks.extend(facts.tasks.first().cloned());
     }
     tasks.truncate(MAX_LOGS);
+    let size = match job.phase() {
+        Phase::Running => RUNNING_LOG_TAIL,
+        _ => LOG_TAIL,
+    };
     let reads = tasks.into_iter().map(|task| async move {
-        let tail = job.logs(task.as_str()).tail(LOG_TAIL).await;
+        let tail = job.logs(task.as_str()).tail(size).await;
         (task, tail)
     });
     for (task, tail) in join_all(reads).await {

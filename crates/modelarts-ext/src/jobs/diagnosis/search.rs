@@ -223,8 +223,8 @@ pub(super) struct Refusal {
 /// Finds the lines that report refused writes to OBS, unless the last of them is old: the bucket
 /// may have space again.
 pub(super) fn find_refusal(tail: &LogTail) -> Option<Refusal> {
-    let is_refusal =
-        |line: &&String| find_signature(line).is_some_and(|row| row.cause == Cause::ObsFull);
+    let rows = SIGNATURES.iter().filter(|row| row.cause == Cause::ObsFull);
+    let is_refusal = |line: &&String| rows.clone().any(|row| row.matches(line));
     let last = tail.lines.iter().rposition(|line| is_refusal(&line))?;
     let first = tail.lines.iter().position(|line| is_refusal(&line))?;
     let time = |index: usize| time_of(tail.lines.get(index)?);

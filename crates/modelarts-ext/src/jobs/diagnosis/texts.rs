@@ -229,7 +229,7 @@ pub(super) fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
         Cause::Terminating | Cause::TerminatedByUser => None,
         Cause::ObsFull if facts.phase == Some(Phase::Running) => {
             let since = finding.since.as_ref().map(|since| format!(" since {since}"));
-            Some(after_restarts(format!("OBS refuses writes{}", since.unwrap_or_default())))
+            Some(after_restarts(format!("OBS has refused writes{}", since.unwrap_or_default())))
         }
         Cause::Preparing => Some(after_restarts("being prepared".to_owned())),
         Cause::WaitingForResources => {

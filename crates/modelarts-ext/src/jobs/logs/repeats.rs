@@ -2,6 +2,8 @@
 
 /// Number of equal lines that are shown. Further ones are only counted.
 const SHOWN: u64 = 3;
+/// Length in bytes above which a line is not compared. Parts of a very long line may be equal.
+const MAX_LEN: usize = 4096;
 
 /// Counter of the repeated lines of one log, so that a log which repeats a line millions of times
 /// can be shown as a few lines. Lines count as equal if they differ only in times of day and dates.
@@ -30,6 +32,7 @@ pub struct RepeatedLines {
     times: u64,
     /// The last number that was returned.
     noted: u64,
+    only_totals: bool,
 }
 
 /// Instructions for the next line of a log, from [`RepeatedLines::next`].
@@ -37,18 +40,26 @@ pub struct RepeatedLines {
 #[non_exhaustive]
 pub struct ShownLine {
     /// Number of times that the line shown last occurred, if it is to be shown now: at the end of
-    /// the repetition, and at 10, 100, 1,000 and so on while it continues.
+    /// the repetition, and at 10, 100, 1,000 and so on while it continues, for a reader who waits.
     pub times: Option<u64>,
     /// `true` if the line itself is to be shown, after the number.
     pub is_shown: bool,
 }
 
 impl RepeatedLines {
+    /// Omits the numbers while a repetition continues, for a log that is shown at once.
+    #[must_use]
+    pub fn only_totals(mut self) -> Self {
+        self.only_totals = true;
+        self
+    }
+
     /// Counts the next line.
     pub fn next(&mut self, line: &str) -> ShownLine {
-        if self.times > 0 && is_same(&self.last, line) {
+        let is_short = line.len() <= MAX_LEN;
+        if self.times > 0 && is_short && is_same(&self.last, line) {
             self.times += 1;
-            let is_due = self.times > SHOWN && is_power_of_ten(self.times);
+            let is_due = self.times > SHOWN && is_power_of_ten(self.times) && !self.only_totals;
             if is_due {
                 self.noted = self.times;
             }
@@ -56,8 +67,10 @@ impl RepeatedLines {
             return ShownLine { times, is_shown: self.times <= SHOWN };
         }
         let times = self.end();
-        line.clone_into(&mut self.last);
-        self.times = 1;
+        if is_short {
+            line.clone_into(&mut self.last);
+            self.times = 1;
+        }
         ShownLine { times, is_shown: true }
     }
 
@@ -71,7 +84,7 @@ impl RepeatedLines {
     /// its lines, if it is to be shown.
     pub fn end(&mut self) -> Option<u64> {
         let times = (self.times > SHOWN && self.times != self.noted).then_some(self.times);
-        *self = Self { last: std::mem::take(&mut self.last), ..Self::default() };
+        (self.times, self.noted) = (0, 0);
         times
     }
 }
@@ -153,6 +166,11 @@ mod tests {
         // A number that was shown is not repeated.
         assert_eq!(shown(many(100)), ["x", "x", "x", "10 times", "100 times"]);
         assert_eq!(shown(many(0)), [""; 0]);
+        let mut repeated = RepeatedLines::default().only_totals();
+        let totals: Vec<_> = many(100).filter_map(|line| repeated.next(&line).times).collect();
+        assert_eq!((totals, repeated.end()), (vec![], Some(100)));
+        let long = "x".repeat(MAX_LEN + 1);
+        assert_eq!(shown(std::iter::repeat_n(long, 5)).len(), 5);
         // An empty line is a line.
         assert_eq!(shown(["".to_owned(), "".to_owned()]), ["", ""]);
     }

@@ -476,7 +476,7 @@ async fn a_full_bucket_is_explained_in_the_first_minute_and_after_the_failure() 
     let found = job.explain().await.unwrap();
     assert_eq!(conclusion(&found), (Cause::ObsFull, Confidence::Certain), "{found}");
     assert_eq!(found.phase, Phase::Running);
-    let problem = "OBS refuses writes since 2026-01-03 18:19:40";
+    let problem = "OBS has refused writes since 2026-01-03 18:19:40";
     let running = job.get().await.unwrap();
     assert_eq!(running.running_problem().await.unwrap().as_deref(), Some(problem));
 

@@ -22,7 +22,7 @@ use crate::{
     failure::Failure,
     follow::Interrupt,
     job_reference::JobArgument,
-    output::Format,
+    output::{Format, Repetitions},
     session::Session,
     terminal::note,
 };
@@ -82,8 +82,12 @@ impl Logs {
         let tasks = self.tasks(&job)?;
         // The tasks of a job that has not started are not known.
         let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
-        let is_raw = self.raw || !session.output.is_terminal();
-        let mut printer = LogPrinter::new(&session.output, has_prefix, is_raw);
+        let repetitions = match self.raw || !session.output.is_terminal() {
+            true => Repetitions::Raw,
+            false if self.follow => Repetitions::Live,
+            false => Repetitions::Totals,
+        };
+        let mut printer = LogPrinter::new(&session.output, has_prefix, repetitions);
         match self.print(&job, &tasks, filter, &mut printer).await {
             Ok(status) => {
                 printer.finish()?;

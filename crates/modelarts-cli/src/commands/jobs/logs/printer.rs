@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{self, Format, Output, Stdout, TaskLines},
+    output::{self, Format, Output, Repetitions, Stdout, TaskLines},
     terminal::note,
 };
 
@@ -49,12 +49,11 @@ pub(super) struct LogPrinter<'a> {
 }
 
 impl<'a> LogPrinter<'a> {
-    /// Creates a printer. `is_raw` prints all repetitions of a line.
-    pub(super) fn new(output: &'a Output, has_prefix: bool, is_raw: bool) -> Self {
+    pub(super) fn new(output: &'a Output, has_prefix: bool, repetitions: Repetitions) -> Self {
         Self {
             output,
             stdout: Stdout::lock(),
-            lines: TaskLines::new(has_prefix.then_some(""), is_raw),
+            lines: TaskLines::new(has_prefix.then_some(""), repetitions),
             items: Vec::new(),
         }
     }

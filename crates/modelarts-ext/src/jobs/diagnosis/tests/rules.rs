@@ -299,7 +299,7 @@ fn a_running_job_whose_writes_are_refused_is_explained() {
         };
         (40..40 + count).map(line).collect()
     };
-    let summary = "OBS refuses writes of worker-0 since 2026-01-03 18:19:40, because its space is \
+    let summary = "OBS has refused writes of worker-0 since 2026-01-03 18:19:40, because its space is \
                    used up";
     let evidence = |line: u32, times: &str| {
         Some(format!("log line {line}: 2026-01-03 18:19:40 {full}{times}"))
@@ -315,7 +315,7 @@ fn a_running_job_whose_writes_are_refused_is_explained() {
     let untimed = |count: usize| explained(&format!("{full}\n{}", "epoch 2\n".repeat(count)));
     let (cause, summary, _) = untimed(199);
     assert_eq!(cause, Cause::ObsFull);
-    assert_eq!(summary, "OBS refuses writes of worker-0, because its space is used up");
+    assert_eq!(summary, "OBS has refused writes of worker-0, because its space is used up");
     assert_eq!(untimed(200).0, Cause::Running);
 }
 
