@@ -154,6 +154,10 @@ pub fn generate(yaml: &str) -> Result<String, Error> {
         if names.any(|other| other.name == cause.name) {
             return Err(Error(format!("{place}/name: must be unique: {:?}", cause.name)));
         }
+        let mut earlier = file.causes.iter().take(index).flat_map(|cause| &cause.codes);
+        if let Some(code) = earlier.find(|code| cause.codes.contains(code)) {
+            return Err(Error(format!("{place}/codes: must be of one cause only: {code:?}")));
+        }
         let own = texts(&place, &cause.summary, &cause.advice, &cause.links)?;
         let mut cases = Vec::new();
         for (index, case) in cause.cases.iter().enumerate() {

@@ -197,7 +197,7 @@ fn a_broken_row_of_the_causes_is_one_sentence() {
         (
             "known: [log]",
             "known: [logs]",
-            "/causes/0/cases/0/when/known: must be of package, input, pool, log: \"logs\"",
+            "/causes/0/cases/0/when/known: must be of package, input, code, pool, log: \"logs\"",
         ),
         (
             "known: [log]",
@@ -208,7 +208,7 @@ fn a_broken_row_of_the_causes_is_one_sentence() {
             "{task}",
             "{tasks}",
             "/causes/0: the names in braces must be of task, exit_code, signal, runs, detail, \
-             pool, limit, flavor, package, input: \"tasks\" in \"{tasks} is full[ of {detail}]\"",
+             pool, limit, flavor, package, input, code, process, storage, since: \"tasks\" in \"{tasks} is full[ of {detail}]\"",
         ),
         (
             "[ of {detail}]",
@@ -219,6 +219,11 @@ fn a_broken_row_of_the_causes_is_one_sentence() {
             "  - {name",
             "  - {name: no_disk, meaning: '', summary: ''}\n  - {name",
             "/causes/1/name: must be unique: \"no_disk\"",
+        ),
+        (
+            "  - {name: no_disk",
+            "  - {name: a, meaning: '', summary: '', codes: [C.1]}\n  - {codes: [C.1], name: no_disk",
+            "/causes/1/codes: must be of one cause only: \"C.1\"",
         ),
     ] {
         let error = codegen::causes::generate(&CAUSES.replace(before, after));
