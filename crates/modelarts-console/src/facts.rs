@@ -74,6 +74,7 @@ impl Facts {
         let phase = job.phase();
         let polls = match phase {
             Phase::Creating | Phase::Pending => WAITING_POLLS,
+            Phase::Running => RUNNING_POLLS,
             _ => DIAGNOSIS_POLLS,
         };
         let detail = job.secondary_phase().map(ToString::to_string);

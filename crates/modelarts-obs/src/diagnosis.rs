@@ -15,8 +15,9 @@ const MAX_SIZE: u64 = 1 << 20;
 
 impl Obs {
     /// Reads the service's own diagnosis of a job: the file `diagnosis.json` in the directory of
-    /// its logs (`log_export_path`), if this directory has one that belongs to the job: its key or
-    /// its content must contain the id of the job. Otherwise returns a diagnosis without causes.
+    /// its logs (`log_export_path`), if one of the first 1,000 objects is such a file and belongs to
+    /// the job: its key or its content must contain the id of the job. Otherwise returns a diagnosis
+    /// without causes.
     ///
     /// ```no_run
     /// # async fn run(obs: modelarts_obs::Obs, job: modelarts_ext::Job)

@@ -60,6 +60,18 @@ pub(crate) async fn follow(
     interrupt: &mut Interrupt,
     deadline: Option<Instant>,
 ) -> Result<End, Failure> {
+    let end = print_updates(updates, printer, interrupt, deadline).await;
+    printer.end_lines()?;
+    printer.flush()?;
+    end
+}
+
+async fn print_updates(
+    updates: impl Stream<Item = Result<JobUpdate, Error>>,
+    printer: &mut Printer<'_>,
+    interrupt: &mut Interrupt,
+    deadline: Option<Instant>,
+) -> Result<End, Failure> {
     let mut updates = pin!(updates.ready_chunks(CHUNK));
     let mut limit = pin!(async {
         match deadline {
@@ -81,10 +93,7 @@ pub(crate) async fn follow(
         for update in chunk {
             let update = match update {
                 Ok(update) => update,
-                Err(error) => {
-                    printer.flush()?;
-                    return Err(error.into());
-                }
+                Err(error) => return Err(error.into()),
             };
             printer.print(&update)?;
             match update {

@@ -68,13 +68,17 @@ impl<'a> Printer<'a> {
             Format::Table | Format::Wide | Format::Ndjson => Sink::Stdout(Stdout::lock()),
             Format::Json | Format::Yaml | Format::Id => Sink::Stderr(String::new()),
         };
+        let repetitions = match output.is_terminal() {
+            true => Repetitions::Live,
+            false => Repetitions::Raw,
+        };
         Self {
             output,
             only_problems: false,
             sink,
             container: String::new(),
             // Log lines are indented to the texts after the times of phases and events.
-            lines: TaskLines::new(Some("          "), Repetitions::Live),
+            lines: TaskLines::new(Some("          "), repetitions),
         }
     }
 
@@ -98,13 +102,16 @@ impl<'a> Printer<'a> {
                 let phase = output::phase(&job.phase());
                 let secondary = secondary_phase(job).map(|text| format!("  {text}"));
                 let text = format!("{time}  {phase}{}\n", secondary.unwrap_or_default());
-                self.lines.end(|text| self.sink.write(text))?;
+                self.end_lines()?;
                 self.sink.write(&text)
             }
             JobUpdate::Event(event) if self.only_problems && *event.level() == EventLevel::Info => {
                 Ok(())
             }
-            JobUpdate::Event(event) => self.sink.write(&self.event_text(event)),
+            JobUpdate::Event(event) => {
+                self.end_lines()?;
+                self.sink.write(&self.event_text(event))
+            }
             // Log lines are the most frequent updates, so their text is not copied.
             JobUpdate::Log { task, item: LogItem::Line(line) } => {
                 self.lines.line(task, line, |text| self.sink.write(text))
@@ -131,6 +138,11 @@ impl<'a> Printer<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Prints the numbers of the repetitions with which the logs end at the moment.
+    pub(crate) fn end_lines(&mut self) -> Result<(), Failure> {
+        self.lines.end(|text| self.sink.write(text))
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {

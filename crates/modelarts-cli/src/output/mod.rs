@@ -59,6 +59,16 @@ impl Output {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
+    /// Returns `true` if the output has the column with this name, in lower case.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        let is_selected = |columns: &Vec<String>| columns.iter().any(|column| column == name);
+        match self.format {
+            Format::Id => false,
+            Format::Table | Format::Wide => self.columns.as_ref().is_none_or(is_selected),
+            _ => true,
+        }
+    }
+
     /// Returns `true` if the output is text on a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_text() && self.terminal.stdout

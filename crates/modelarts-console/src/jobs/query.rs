@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum number of running jobs of a page whose logs are read, up to 5 MB each, and the time for
 /// it.
 const MAX_LOGS: usize = 10;
-const LOG_TIMEOUT: Duration = Duration::from_secs(2);
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A page of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +79,12 @@ impl Query {
         let (jobs, total) = read.await.map_err(|problem| self.explain(problem))?;
         let running = jobs.iter().filter(|job| job.phase() == Phase::Running).take(MAX_LOGS);
         let problems = join_all(running.map(async |job| {
-            let read = state.cached.facts.running_problem(job);
-            let problem = tokio::time::timeout(LOG_TIMEOUT, read).await.ok().flatten();
+            // The task goes on after the time limit, so that a later list has the value.
+            let read = tokio::spawn({
+                let (state, job) = (state.clone(), job.clone());
+                async move { state.cached.facts.running_problem(&job).await }
+            });
+            let problem = tokio::time::timeout(LOG_TIMEOUT, read).await.ok()?.ok()?;
             Some((job.id().to_owned(), problem?))
         }));
         let problems = problems.await.into_iter().flatten().collect();

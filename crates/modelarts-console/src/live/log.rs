@@ -159,9 +159,9 @@ impl LogWatch {
                 return Err(failure);
             }
         }
-        let ends = repeated.into_iter().filter_map(|(task, mut repeated)| {
-            Some((task, LogItem::Line(RepeatedLines::note(repeated.end()?))))
-        });
+        let ends = repeated
+            .into_iter()
+            .filter_map(|(task, mut repeated)| Some((task, note(repeated.end()?))));
         append(&spool, ends.collect()).await
     }
 }
@@ -173,8 +173,12 @@ async fn append(spool: &Arc<Spool>, lines: Vec<(String, LogItem)>) -> Result<(),
     stored.map_err(|error| storage_problem(&error))
 }
 
-/// Adds the next item of a log, or the number of repetitions instead of a line that repeats. The
-/// complete log can be downloaded.
+/// Returns the line that is shown instead of repetitions. They have no numbers on the page.
+fn note(times: u64) -> LogItem {
+    LogItem::Line(format!("{}; the download has all lines", RepeatedLines::note(times)))
+}
+
+/// Adds the next item of a log, or the number of repetitions instead of a line that repeats.
 fn fold(
     repeated: &mut RepeatedLines,
     task: String,
@@ -189,7 +193,7 @@ fn fold(
         _ => (repeated.end(), true),
     };
     if let Some(times) = times {
-        lines.push((task.clone(), LogItem::Line(RepeatedLines::note(times))));
+        lines.push((task.clone(), note(times)));
     }
     if is_shown {
         lines.push((task, item));

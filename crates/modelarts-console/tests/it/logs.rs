@@ -96,10 +96,10 @@ async fn a_line_that_repeats_is_shown_with_its_number() {
         "2 08:00:00 full",
         "3 08:00:01 full",
         "4 08:00:02 full",
-        "5 … the line above, 10 times",
-        "6 … the line above, 100 times",
-        "7 … the line above, 1,000 times",
-        "8 … the line above, 1,200 times",
+        "5 … the line above, 10 times; the download has all lines",
+        "6 … the line above, 100 times; the download has all lines",
+        "7 … the line above, 1,000 times; the download has all lines",
+        "8 … the line above, 1,200 times; the download has all lines",
         "9 b",
     ];
     assert_eq!(logs.lines("").await, lines);

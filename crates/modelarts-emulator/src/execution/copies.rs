@@ -10,7 +10,6 @@ use crate::{
     execution::driver::{Driver, Ending, SharedLimit},
     job::{event::EventKind, request::LogExport, worker::Worker},
     runner::worker_files::Transfer,
-    traffic::faults::Fault,
 };
 
 /// Time limit of a preparation: a future that completes when the limit is reached.
@@ -84,7 +83,10 @@ impl Driver {
         let copy = self.upload_outputs(&interrupt);
         let outputs = self.within_grace(&self.upload_end, &interrupt, copy).await;
         let interrupt = self.state.work.copy_cancellation.child_token();
-        let copy = self.export_logs(&interrupt);
+        let copy = async {
+            self.export_logs(&interrupt).await;
+            self.export_other_logs(&interrupt).await;
+        };
         let logs = self.within_grace(&self.export_end, &interrupt, copy).await;
         outputs && logs
     }
@@ -98,7 +100,8 @@ impl Driver {
                     task: task.clone(),
                     parameter: parameter.clone(),
                 });
-                if self.is_refused(worker, &format!("output {parameter}")).await {
+                let has_files = runner.has_output(worker.clone(), index).await;
+                if has_files && self.is_refused(worker, &format!("output {parameter}")).await {
                     continue;
                 }
                 let begin = self.now();
@@ -124,15 +127,13 @@ impl Driver {
         }
     }
 
-    /// Applies a fault rule for uploads to OBS, which the copies of the platform do not pass through
-    /// the server. If a rule rejects this one, writes a line to the log and returns `true`.
+    /// Applies a fault rule without limit for uploads to OBS, as of a full bucket: the copies of the
+    /// platform do not pass through the server. Writes a line to the log and returns `true` if a
+    /// rule rejects this one.
     pub(super) async fn is_refused(&self, worker: &Worker, what: &str) -> bool {
-        let is_status = |fault: &Fault| matches!(fault, Fault::Status { .. });
-        let fault = self.state.traffic.faults.take_if("obs.PutObject", is_status);
-        let Some(Fault::Status { status, error_code, .. }) = fault else {
+        let Some(code) = self.state.traffic.faults.lasting_code("obs.PutObject") else {
             return false;
         };
-        let code = error_code.unwrap_or_else(|| status.to_string());
         let line = format!(
             "[ModelArts Service Log][ERROR][{}] {what}: not uploaded to OBS: OBS_ERR_{code}\n",
             self.now().rfc3339()
@@ -141,6 +142,24 @@ impl Driver {
             tracing::debug!(job = self.id, %error, "a line of the platform cannot be written");
         }
         true
+    }
+
+    /// Copies the files beside the logs of the workers, such as the process logs of Ascend. Only at
+    /// the end, because they can be large.
+    async fn export_other_logs(&self, interrupt: &CancellationToken) {
+        for worker in &self.workers {
+            let LogExport::To(path) = &worker.request.log_export else {
+                continue;
+            };
+            if self.state.traffic.faults.lasting_code("obs.PutObject").is_none() {
+                let runner = &self.state.work.runner;
+                let export =
+                    runner.export_other_logs(worker.clone(), path.clone(), interrupt.clone());
+                if let Err(error) = export.await {
+                    tracing::debug!(job = self.id, %error, "files beside a log cannot be exported");
+                }
+            }
+        }
     }
 
     pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {

@@ -252,7 +252,8 @@ impl Driver {
                 }
                 *copied = now;
                 let runner = &self.state.work.runner;
-                if self.is_refused(worker, &format!("output {}", output.name)).await {
+                let has_files = runner.has_output(worker.clone(), index).await;
+                if has_files && self.is_refused(worker, &format!("output {}", output.name)).await {
                     continue;
                 }
                 let upload =

@@ -175,6 +175,24 @@ impl Runner {
         self.with_files(worker, export).await
     }
 
+    pub(crate) async fn export_other_logs(
+        &self,
+        worker: Worker,
+        to: ObsPath,
+        interrupt: CancellationToken,
+    ) -> io::Result<()> {
+        let export = move |files: &WorkerFiles, worker: &Worker| {
+            files.export_other_logs(worker, &to, &interrupt)
+        };
+        self.with_files(worker, export).await
+    }
+
+    /// Returns `true` if an output has files.
+    pub(crate) async fn has_output(&self, worker: Worker, index: usize) -> bool {
+        let has_files = move |files: &WorkerFiles, worker: &Worker| files.has_output(worker, index);
+        self.with_files(worker, has_files).await.unwrap_or(false)
+    }
+
     /// Appends text to the log of a worker that is not running.
     pub(crate) async fn write_log(&self, worker: Worker, text: String) -> io::Result<()> {
         let write = move |files: &WorkerFiles, worker: &Worker| {

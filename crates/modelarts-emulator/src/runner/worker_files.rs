@@ -238,11 +238,50 @@ impl WorkerFiles {
         to: &ObsPath,
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
-        // Code writes other logs beside that of the worker, such as the process logs of Ascend.
-        let logs = ContainerPath::from_static(MA_LOG_DIR);
-        let from = (&self.directory(worker)?, logs.relative());
+        let log = (&self.directory(worker)?, &*worker.log_file());
         let to = (&self.obs, &*to.relative());
-        confined_dir::copy(from, to, OnEscape::Skip, interrupt).map(|_| ())
+        confined_dir::copy(log, to, OnEscape::Refuse, interrupt).map(|_| ())
+    }
+
+    /// Copies everything in the directory of the log except logs of workers. Returns the first
+    /// error, after the other files.
+    pub(super) fn export_other_logs(
+        &self,
+        worker: &Worker,
+        to: &ObsPath,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
+        let directory = self.directory(worker)?;
+        let logs = ContainerPath::from_static(MA_LOG_DIR);
+        let mut result = Ok(());
+        for entry in fs::read_dir(directory.root().join(logs.relative()))? {
+            let name = entry?.file_name();
+            if Path::new(&name).extension() == Some("log".as_ref())
+                && name.to_string_lossy().starts_with(&worker.pod())
+            {
+                continue;
+            }
+            let from = logs.relative().join(&name);
+            let is_directory = directory.root().join(&from).is_dir();
+            let to = match is_directory {
+                true => to.relative().join(&name),
+                false => to.relative(),
+            };
+            let copied = confined_dir::copy(
+                (&directory, &from),
+                (&self.obs, &to),
+                OnEscape::Skip,
+                interrupt,
+            );
+            result = result.and(copied.map(|_| ()));
+        }
+        result
+    }
+
+    pub(super) fn has_output(&self, worker: &Worker, index: usize) -> io::Result<bool> {
+        let output = &worker.request.outputs[index];
+        let directory = self.directory(worker)?.root().join(output.local_dir.relative());
+        Ok(fs::read_dir(directory)?.next().is_some())
     }
 
     pub(super) fn remove(&self, job_id: &str) {

@@ -240,20 +240,8 @@ impl Faults {
     }
 
     pub(crate) fn take(&self, operation: &str) -> Option<Fault> {
-        self.take_if(operation, |_| true)
-    }
-
-    /// Takes the first fault for an operation, if the condition holds for it.
-    pub(crate) fn take_if(
-        &self,
-        operation: &str,
-        is_taken: impl FnOnce(&Fault) -> bool,
-    ) -> Option<Fault> {
         let mut rules = self.0.lock();
         let at = rules.iter().position(|rule| rule.matches(operation))?;
-        if !is_taken(&rules[at].fault) {
-            return None;
-        }
         let rule = &mut rules[at];
         if rule.times < u32::MAX {
             rule.times -= 1;
@@ -263,6 +251,18 @@ impl Faults {
             rules.remove(at);
         }
         Some(fault)
+    }
+
+    /// Returns the code, or the status, with which a rule without limit rejects an operation.
+    pub(crate) fn lasting_code(&self, operation: &str) -> Option<String> {
+        let rules = self.0.lock();
+        let mut lasting = rules.iter().filter(|rule| rule.times == u32::MAX);
+        lasting.find_map(|rule| match &rule.fault {
+            Fault::Status { status, error_code, .. } if rule.matches(operation) => {
+                Some(error_code.clone().unwrap_or_else(|| status.to_string()))
+            }
+            _ => None,
+        })
     }
 }
 

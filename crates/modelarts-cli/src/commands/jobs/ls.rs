@@ -15,7 +15,7 @@ use crate::{
     },
     exit_status::ExitStatus,
     failure::Failure,
-    output::{self, Column, Format, Row, or_dash},
+    output::{self, Column, Row, or_dash},
     session::Session,
 };
 
@@ -69,8 +69,8 @@ pub(crate) struct JobRow {
     pub(crate) pool: Option<String>,
     /// Name of the user who created the job.
     pub(crate) user: Option<String>,
-    /// Short reason of the phase, from the facts of the list, and for the newest running jobs from
-    /// the end of the log; null if there is none.
+    /// Short reason of the phase, from the facts of the list, and for up to ten running jobs of
+    /// each page from the log, if it is read within two seconds; null if there is none.
     pub(crate) why: Option<String>,
     #[serde(skip)]
     seconds_old: u64,
@@ -139,7 +139,7 @@ impl Ls {
         let limit =
             self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let now = SystemTime::now();
-        let has_why = session.output.format != Format::Id;
+        let has_why = session.output.has_column("why");
         let rows = first(list, selection, limit).and_then(move |jobs| async move {
             let rows = jobs.iter().map(|job| JobRow::new(job, now));
             let mut rows: Vec<JobRow> = rows.collect();

@@ -90,6 +90,7 @@ impl SlurmLauncher {
                 log_cap: settings.log_cap,
                 least_disk: settings.least_disk,
                 install_packages: settings.install_packages,
+                is_offline: settings.is_offline,
                 image: config.image.clone(),
                 shared: shared.clone(),
             },

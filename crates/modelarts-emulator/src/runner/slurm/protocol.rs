@@ -30,6 +30,7 @@ pub(super) struct WorkerSite {
     pub(super) log_cap: u64,
     pub(super) least_disk: u64,
     pub(super) install_packages: bool,
+    pub(super) is_offline: bool,
     pub(super) image: Option<ImageCommand>,
 }
 

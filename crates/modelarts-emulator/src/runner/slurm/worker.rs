@@ -290,7 +290,7 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
             url: None,
             obs: None,
             devices: DEVICE_VARIABLES.iter().filter_map(device).collect(),
-            is_offline: false,
+            is_offline: site.is_offline,
         },
         sight: LazySight::machine(),
         package: directory.with_added_extension("moxing"),

@@ -247,9 +247,9 @@ async fn a_full_bucket_refuses_outputs_and_logs_and_the_log_says_so() {
     assert_eq!(texts, [format!("output train_url: {code}"), format!("log: {code}")]);
     let bucket = site.emulator.obs_root().join("bucket/full");
     assert!(!bucket.join("out").exists() && !bucket.join("logs").exists());
-    // A fault that does not reject an upload remains for the clients of OBS.
+    // Other rules remain for the clients of OBS.
     site.emulator.faults().clear();
-    site.emulator.faults().add(FaultRule::once("obs.PutObject", Fault::Reset)).unwrap();
+    site.emulator.faults().add(FaultRule::once("obs.PutObject", Fault::status(403))).unwrap();
     job["metadata"]["name"] = "free".into();
     site.run(&job).await;
     assert!(bucket.join("out/a").exists() && bucket.join("logs").exists());
@@ -263,6 +263,8 @@ async fn logs_of_libraries_are_copied_out_beside_that_of_the_worker() {
 logs = pathlib.Path(os.environ['MA_LOG_DIR'], 'modelarts-job-j', 'worker-0', 'debug')
 logs.mkdir(parents=True)
 (logs / 'plog-77.log').write_text('[ERROR] HCCL\\n')
+pathlib.Path(os.environ['MA_LOG_DIR'], 'a.txt').write_text('beside')
+os.symlink('/etc', pathlib.Path(os.environ['MA_LOG_DIR'], '0'))
 print('done')
 ";
     let mut job = site.script("ascend", script);
@@ -271,6 +273,8 @@ print('done')
     assert_eq!(site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")), "done\n");
     let process = "bucket/logs/modelarts-job-j/worker-0/debug/plog-77.log";
     assert_eq!(site.read(process), "[ERROR] HCCL\n");
+    assert_eq!(site.read("bucket/logs/a.txt"), "beside");
+    assert!(!site.emulator.obs_root().join("bucket/logs/0/passwd").exists());
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ use crate::{
     timestamp::Timestamp,
 };
 
+/// Default of `local_code_dir`: the directory with the copy of the code directory.
+const CODE_PARENT: &str = "/home/ma-user/modelarts/user-job-dir";
+
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) phase: Option<Phase>,
@@ -117,6 +120,10 @@ impl Facts {
             memory,
             inputs: inputs.map(Input::new).collect(),
             code: details.algorithm.as_ref().and_then(|algorithm| {
+                let local = algorithm.local_code_dir.as_deref().unwrap_or_default();
+                if !["", CODE_PARENT].contains(&local.trim_end_matches('/')) {
+                    return None;
+                }
                 let directory = algorithm.code_dir.as_deref()?.trim_end_matches('/');
                 present(&directory.rsplit('/').next().map(str::to_owned))
             }),

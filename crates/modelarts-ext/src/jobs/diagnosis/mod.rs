@@ -202,14 +202,13 @@ async fn read_logs(job: &Job, facts: &mut Facts) {
             tasks.push(task);
         }
     }
-    if tasks.is_empty() {
-        tasks.extend(facts.tasks.first().cloned());
+    let is_running = job.phase() == Phase::Running;
+    // The failures of a running job are those of its earlier runs.
+    if tasks.is_empty() || is_running {
+        tasks = facts.tasks.first().cloned().into_iter().collect();
     }
     tasks.truncate(MAX_LOGS);
-    let size = match job.phase() {
-        Phase::Running => RUNNING_LOG_TAIL,
-        _ => LOG_TAIL,
-    };
+    let size = if is_running { RUNNING_LOG_TAIL } else { LOG_TAIL };
     let reads = tasks.into_iter().map(|task| async move {
         let tail = job.logs(task.as_str()).tail(size).await;
         (task, tail)
@@ -218,7 +217,7 @@ async fn read_logs(job: &Job, facts: &mut Facts) {
         match tail {
             Ok(tail) => facts.logs.push(TaskLog { task, tail }),
             // The code of a running job may not have begun yet.
-            Err(error) if error.is_not_ready() && job.phase() == Phase::Running => {}
+            Err(error) if error.is_not_ready() && is_running => {}
             Err(error) => facts.lack(&format!("log of {task}"), &error),
         }
     }

@@ -1,8 +1,13 @@
 //! The service's own diagnosis of a job, `diagnosis.json`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use crate::{error::Error, jobs::diagnosis::facts::PlatformCause};
+use crate::{
+    error::Error,
+    jobs::{diagnosis::facts::PlatformCause, logs::tail::printable},
+};
 
 /// The service's own diagnosis of a job, which is in the file `diagnosis.json` among the logs of
 /// some jobs in OBS. [`explain_with`](crate::JobHandle::explain_with) uses it as evidence.
@@ -27,7 +32,7 @@ const MAX_ENTRIES: usize = 20;
 const MAX_TEXT: usize = 300;
 
 impl PlatformDiagnosis {
-    /// Reads the content of `diagnosis.json`. Keeps the first 20 codes.
+    /// Reads the content of `diagnosis.json`. Keeps the first 20 codes, each once.
     ///
     /// # Errors
     /// Returns an error if the content is no JSON.
@@ -37,35 +42,37 @@ impl PlatformDiagnosis {
         })?;
         let mut entries = Vec::new();
         collect(&file, &mut entries);
+        let mut known = BTreeSet::new();
+        entries.retain(|entry| known.insert(entry.code.clone()));
         entries.truncate(MAX_ENTRIES);
         Ok(Self(entries))
     }
 
-    /// Returns the codes, such as `MDC.300710`, in the order of the file.
+    /// Returns the codes, such as `MDC.300710`.
     pub fn codes(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|entry| entry.code.as_str())
     }
 }
 
-/// Collects the texts that contain a code, each with the other texts of its object.
+/// Collects the texts and names with a code, each with the other texts of its object.
 fn collect(value: &Value, entries: &mut Vec<PlatformCause>) {
     match value {
         Value::String(text) => entries.extend(entry(text, &[])),
         Value::Array(items) => items.iter().for_each(|item| collect(item, entries)),
         Value::Object(members) => {
             let texts: Vec<&str> = members.values().filter_map(Value::as_str).collect();
-            let with_code = texts.iter().position(|text| find_code(text).is_some());
-            if let Some(index) = with_code {
-                let others: Vec<&str> = [&texts[..index], &texts[index + 1..]].concat();
-                entries.extend(entry(texts[index], &others));
-            }
-            let nested = members.iter().filter(|(_, member)| !member.is_string());
-            for (name, member) in nested {
-                // A code can be the name of a member.
-                let before = entries.len();
-                collect(member, entries);
-                if entries.len() == before {
-                    entries.extend(entry(name, &[]));
+            let others: Vec<&str> =
+                texts.iter().filter(|text| find_code(text).is_none()).copied().collect();
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if find_code(name).is_some() => {
+                        entries.extend(entry(name, &[text]));
+                    }
+                    Value::String(text) => entries.extend(entry(text, &others)),
+                    member => {
+                        entries.extend(entry(name, &[]));
+                        collect(member, entries);
+                    }
                 }
             }
         }
@@ -77,11 +84,10 @@ fn entry(text: &str, others: &[&str]) -> Option<PlatformCause> {
     let code = find_code(text)?;
     let own = text.replace(code, "");
     let own = own.trim_matches([' ', ':', ',', '-', '[', ']']);
-    let mut texts: Vec<&str> = others.to_vec();
-    if !own.is_empty() {
-        texts.insert(0, own);
-    }
-    let text: String = texts.join(", ").chars().take(MAX_TEXT).collect();
+    let texts: Vec<&str> =
+        [own].iter().chain(others).filter(|it| !it.is_empty()).copied().collect();
+    let text = printable(&texts.join(", ").replace(['\n', '\r'], " "));
+    let text = text.chars().take(MAX_TEXT).collect();
     Some(PlatformCause { code: code.to_owned(), text })
 }
 
@@ -111,11 +117,20 @@ mod tests {
                 &["MDC.100050 low", "MDC.300450 "],
             ),
             (r#"{"MDC.300710": {"count": 2}}"#, &["MDC.300710 "]),
+            (r#"{"MDC.300710": "a\u001b[31m was\nkilled"}"#, &["MDC.300710 a was killed"]),
+            (
+                r#"{"a": "MDC.300710: x", "b": "MDC.100050: y", "c": "z"}"#,
+                &["MDC.300710 x, z", "MDC.100050 y, z"],
+            ),
+            (
+                r#"["MDC.300450", "MDC.300450: again", "MDC.100050"]"#,
+                &["MDC.300450 ", "MDC.100050 "],
+            ),
         ] {
             assert_eq!(read(file), entries, "{file}");
         }
-        let many = format!("[{}]", vec!["\"MDC.300450\""; 30].join(","));
-        assert_eq!(read(&many).len(), MAX_ENTRIES);
+        let many: Vec<_> = (100_000..100_030).map(|code| format!("\"MDC.{code}\"")).collect();
+        assert_eq!(read(&format!("[{}]", many.join(","))).len(), MAX_ENTRIES);
         let error = PlatformDiagnosis::from_json(b"{").unwrap_err().to_string();
         assert!(error.starts_with("diagnosis.json is wrong: it must be JSON: "), "{error}");
     }

@@ -106,8 +106,8 @@ pub enum Fact {
         line: Option<u64>,
         /// Text of the line.
         text: String,
-        /// Number of successive lines with this text, apart from their times. A lower limit if
-        /// only the end of the log was read.
+        /// Number of lines with this text from this line on, apart from their times. A lower limit
+        /// if the number of the line is not known.
         times: u64,
     },
     /// Cause in the service's own diagnosis of the job.

@@ -284,7 +284,9 @@ fn line_evidence(log: &TaskLog, index: usize, times: u64) -> Evidence {
         Some(end) => format!("{}...", text[..end].trim_start()),
         None => text.trim().to_owned(),
     };
-    let line = log.tail.first.map(|first| first + index as u64);
+    // A repetition may begin before the part of the log that was read.
+    let is_first = times <= 1 || index > 0 || log.tail.first == Some(1);
+    let line = log.tail.first.filter(|_| is_first).map(|first| first + index as u64);
     let fact = Fact::Log { line, text: shown, times };
     let time = zoned_time(text).map(Into::into);
     Evidence::new(Some(&log.task), fact).at(time)
@@ -353,11 +355,11 @@ fn waiting(facts: &Facts) -> Finding {
     finding
 }
 
-/// Adds the causes of the service's own diagnosis as evidence. The first known cause replaces an
-/// unknown one, and confirms the same one.
+/// Adds the causes of the service's own diagnosis as evidence. A known cause replaces an unknown
+/// one, and confirms the same one. A full bucket comes last, because uploads also follow a failure.
 fn apply_platform(facts: &Facts, finding: &mut Finding) {
     let causes = facts.platform.iter().filter_map(|entry| Cause::of_code(&entry.code));
-    if let Some(cause) = causes.min_by_key(|cause| *cause as usize) {
+    if let Some(cause) = causes.min_by_key(|cause| (*cause == Cause::ObsFull, *cause as usize)) {
         let is_open = matches!(finding.cause, Cause::Unknown | Cause::RestartsExhausted);
         if is_open || finding.cause == cause {
             (finding.cause, finding.confidence) = (cause, Confidence::Certain);
@@ -371,12 +373,18 @@ fn apply_platform(facts: &Facts, finding: &mut Finding) {
 
 /// Returns the state of a running job. A suspected hang counts until the next restart.
 fn running(facts: &Facts) -> Finding {
-    if let Some((log, _)) = refusal(facts) {
-        let mut finding = Finding::new(Cause::ObsFull, Confidence::Certain);
+    let hang = facts.newest_event(|kind| *kind == EventKind::MaybeHanging);
+    if let Some((log, refusal)) = refusal(facts) {
+        let confidence = match refusal.times {
+            1 => Confidence::Likely,
+            _ => Confidence::Certain,
+        };
+        let mut finding = Finding::new(Cause::ObsFull, confidence);
         finding.task = Some(log.task.clone());
+        finding.evidence.extend(hang.map(event_evidence));
         return finding;
     }
-    match facts.newest_event(|kind| *kind == EventKind::MaybeHanging) {
+    match hang {
         Some(event) => {
             let mut finding = Finding::of_event(Cause::Hang, event);
             // The service only suspects a hang: it is known to report a long sleep as well.

@@ -24,10 +24,10 @@ use crate::jobs::logs::{LogItem, LogTime, repeats::is_same, tail::LogTail};
 /// Maximum number of ordinary lines after an error. Other workers may print them before they end.
 const MAX_ORDINARY: usize = 10;
 const MAX_FOLLOWING: usize = 1000;
-/// Maximum age of the last refused write, relative to the last line, of a bucket that is full.
+/// Maximum time between two refused writes, and between the last one and the last line.
 const MAX_AGE: Duration = Duration::from_secs(600);
-/// Maximum number of lines after the last refused write, if lines have no times.
-const MAX_LATER: usize = 200;
+/// Maximum number of lines instead, if times are missing or cannot be compared.
+const MAX_LATER: usize = 1000;
 
 #[derive(Debug)]
 pub(super) struct Match {
@@ -215,35 +215,61 @@ fn names_exception(line: &str) -> bool {
 pub(super) struct Refusal {
     /// Index of the first line.
     pub(super) line: usize,
+    /// Number of lines with this text.
     pub(super) times: u64,
     /// Time of the first line, if it begins with a time.
     pub(super) since: Option<String>,
 }
 
 /// Finds the lines that report refused writes to OBS, unless the last of them is old: the bucket
-/// may have space again.
+/// may have space again. Earlier refusals count if no long pause separates them.
 pub(super) fn find_refusal(tail: &LogTail) -> Option<Refusal> {
+    let lines = &tail.lines;
     let rows = SIGNATURES.iter().filter(|row| row.cause == Cause::ObsFull);
-    let is_refusal = |line: &&String| rows.clone().any(|row| row.matches(line));
-    let last = tail.lines.iter().rposition(|line| is_refusal(&line))?;
-    let first = tail.lines.iter().position(|line| is_refusal(&line))?;
-    let time = |index: usize| time_of(tail.lines.get(index)?);
-    let newest = (last..tail.lines.len()).rev().find_map(time);
-    let is_old = match (time(last), newest) {
-        (Some(last), Some(newest)) => newest.time.duration_since(last.time) > MAX_AGE,
-        _ => tail.lines.len() - last > MAX_LATER,
-    };
+    let is_refusal = |line: &String| rows.clone().any(|row| row.matches(line));
+    let refusals = lines.iter().enumerate().filter(|(_, line)| is_refusal(line));
+    let mut refusals = refusals.map(|(index, _)| index).rev();
+    let last = refusals.next()?;
+    let time = |index: usize| time_of(lines.get(index)?);
+    let is_comparable =
+        |other: &LogTime| time(last).is_some_and(|it| it.has_zone == other.has_zone);
+    let newest = (last + 1..lines.len())
+        .rev()
+        .find(|index| time(*index).is_some_and(|time| is_comparable(&time)));
+    if is_apart(lines, last, newest.unwrap_or(lines.len() - 1)) {
+        return None;
+    }
+    let (mut first, mut is_paused) = (last, false);
+    for refusal in refusals {
+        is_paused = is_apart(lines, refusal, first);
+        if is_paused {
+            break;
+        }
+        first = refusal;
+    }
     let since = time(first).map(|LogTime { time, has_zone, .. }| {
         let text = match has_zone {
             true => time.to_string(),
             false => time.to_string().trim_end_matches('Z').replace('T', " "),
         };
-        // The lines before the end of the log were not read.
-        let is_first_known = first > 0 || tail.first == Some(1);
-        if is_first_known { text } else { format!("{text} or earlier") }
+        // Lines before the end of the log, which were not read, may be refusals as well.
+        let is_first = tail.first == Some(1) || is_paused || is_apart(lines, 0, first);
+        if is_first { text } else { format!("{text} or earlier") }
     });
-    let times = tail.lines.iter().filter(is_refusal).count() as u64;
-    (!is_old).then_some(Refusal { line: first, times, since })
+    let equal = lines.iter().skip(first).filter(|line| is_same(&lines[first], line));
+    Some(Refusal { line: first, times: equal.count() as u64, since })
+}
+
+/// Returns `true` if two lines are further apart than successive refusals usually are: by their
+/// times, if these can be compared, otherwise by the number of lines between them.
+fn is_apart(lines: &[String], one: usize, other: usize) -> bool {
+    let [first, second] = [one, other].map(|index| time_of(lines.get(index)?));
+    match (first, second) {
+        (Some(first), Some(second)) if first.has_zone == second.has_zone && one != other => {
+            second.time.duration_since(first.time) > MAX_AGE
+        }
+        _ => other.saturating_sub(one) > MAX_LATER,
+    }
 }
 
 fn time_of(line: &str) -> Option<LogTime> {
@@ -469,6 +495,7 @@ mod signatures_tests {
             "[WARNING] - '(MaxRetryError(\"HTTPSConnectionPool(host='a.test', port=443): Max retries \
              exceeded with url: /a.json\"))' thrown while requesting HEAD, retrying",
             "stopped by KeyboardInterrupt: saving the checkpoint",
+            "retryable codes of OBS: InsufficientStorageSpace, SlowDown",
         ] {
             assert!(find_signature(line).is_none(), "{line}: {:?}", find_signature(line));
         }

@@ -115,6 +115,10 @@ impl Values<'_> {
                 })
             }
             "code" => {
+                // A missing file of an input is below the directory of the input.
+                if self.value("input").is_some() {
+                    return None;
+                }
                 let (_, path) = self.detail().split_once("/user-job-dir/")?;
                 let named = path.split(['/', '\'', '"', ':', ' ']).next();
                 facts.code.clone().filter(|code| Some(code.as_str()) != named)
@@ -128,7 +132,7 @@ impl Values<'_> {
                 }
             }
             "storage" => {
-                let detail = self.detail();
+                let (_, detail) = self.detail().split_once("low on resource: ephemeral-storage")?;
                 let available = quantity(detail, "available: ")?;
                 let required = quantity(detail, "Threshold quantity: ")?;
                 let used = quantity(detail, "was using ");
@@ -156,16 +160,27 @@ fn short(text: &str) -> String {
 /// `991079804Ki` or `33554432kB`, in GiB.
 fn quantity(text: &str, label: &str) -> Option<String> {
     let (_, after) = text.split_once(label)?;
-    let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-    let (number, unit) = after.split_at(digits);
-    let scale = match unit.get(..2) {
-        Some("Ki" | "kB") => 1_u32 << 10,
-        Some("Mi") => 1 << 20,
-        Some("Gi") => 1 << 30,
-        _ => 1,
+    let end = |text: &str, is_part: fn(char) -> bool| {
+        text.find(|letter| !is_part(letter)).unwrap_or(text.len())
     };
-    let gib = number.parse::<f64>().ok()? * f64::from(scale) / f64::from(1_u32 << 30);
-    Some(format!("{gib:.1} GiB"))
+    let (number, unit) =
+        after.split_at(end(after, |letter| letter.is_ascii_digit() || letter == '.'));
+    let scale = match &unit[..end(unit, |letter| letter.is_ascii_alphabetic())] {
+        "" => 1.0,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        // The kernel writes kB for 1,024 bytes.
+        "Ki" | "kB" => 1024.0,
+        "Mi" => 1_048_576.0,
+        "Gi" => 1_073_741_824.0,
+        "Ti" => 1_099_511_627_776.0,
+        _ => return None,
+    };
+    // The number may be the end of a sentence.
+    let number: f64 = number.trim_end_matches('.').parse().ok()?;
+    Some(format!("{:.1} GiB", number * scale / 1_073_741_824.0))
 }
 
 fn auto_stop(facts: &Facts) -> Option<Duration> {

@@ -1,12 +1,15 @@
 //! Detection of repeated lines of a log.
 
+use std::ops::Range;
+
 /// Number of equal lines that are shown. Further ones are only counted.
 const SHOWN: u64 = 3;
 /// Length in bytes above which a line is not compared. Parts of a very long line may be equal.
 const MAX_LEN: usize = 4096;
 
 /// Counter of the repeated lines of one log, so that a log which repeats a line millions of times
-/// can be shown as a few lines. Lines count as equal if they differ only in times of day and dates.
+/// can be shown as a few lines. Lines count as equal if they differ only in the time at their
+/// beginning.
 ///
 /// ```
 /// use modelarts_ext::jobs::logs::RepeatedLines;
@@ -100,41 +103,65 @@ fn is_power_of_ten(number: u64) -> bool {
     10_u64.pow(number.ilog10()) == number
 }
 
-/// Returns `true` if two lines differ only in times of day and dates.
+/// Returns `true` if two lines differ only in the time at their beginnings.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
-    loop {
-        let equal = one.iter().zip(other).take_while(|(one, other)| one == other).count();
-        if equal == one.len() && equal == other.len() {
-            return true;
+    if one == other {
+        return true;
+    }
+    let (first, second) = (time_range(one), time_range(other));
+    !first.is_empty()
+        && !second.is_empty()
+        && one[..first.start] == other[..second.start]
+        && one[first.end..] == other[second.end..]
+}
+
+/// Returns the range of the time at the beginning of a line, such as `08:30:07.123`, or a date and a
+/// time, also after words in brackets and `time="`. Returns an empty range if there is none.
+fn time_range(line: &str) -> Range<usize> {
+    let position = |rest: &str| line.len() - rest.len();
+    let mut rest = line.trim_start();
+    while let Some(inner) = rest.strip_prefix('[') {
+        let length = time_len(inner);
+        if length > 0 {
+            return position(inner)..position(inner) + length;
         }
-        // The text before the difference is the same, so both times begin at the same place.
-        let before = one[..equal].iter().rev().take_while(|byte| is_of_time(**byte)).count();
-        let start = equal - before;
-        let [first, second] = [&one[start..], &other[start..]]
-            .map(|rest| rest.iter().take_while(|byte| is_of_time(**byte)).count() + start);
-        if !is_time(&one[start..first]) || !is_time(&other[start..second]) {
-            return false;
-        }
-        (one, other) = (&one[first..], &other[second..]);
+        let Some((_, behind)) = inner.split_once(']') else {
+            break;
+        };
+        rest = behind.trim_start();
+    }
+    let rest = rest.strip_prefix("time=").unwrap_or(rest);
+    let rest = rest.strip_prefix('"').unwrap_or(rest);
+    position(rest)..position(rest) + time_len(rest)
+}
+
+/// Returns the length of the time with which a text begins: `HH:MM:SS`, `YYYY-MM-DD` or
+/// `YYYY/MM/DD`, with what belongs to it. Returns 0 for other texts.
+fn time_len(text: &str) -> usize {
+    let word = |text: &str| text.bytes().take_while(|byte| is_of_time(*byte)).count();
+    let first = word(text);
+    let has_form = |part: &str, form: &str| {
+        let part = part.as_bytes();
+        part.len() >= form.len()
+            && part.iter().zip(form.bytes()).all(|(byte, form)| match form {
+                b'0' => byte.is_ascii_digit(),
+                form => *byte == form,
+            })
+    };
+    if has_form(&text[..first], "00:00:00") {
+        return first;
+    }
+    if !has_form(&text[..first], "0000-00-00") && !has_form(&text[..first], "0000/00/00") {
+        return 0;
+    }
+    match text[first..].strip_prefix(' ') {
+        Some(clock) if has_form(&clock[..word(clock)], "00:00:00") => first + 1 + word(clock),
+        _ => first,
     }
 }
 
 fn is_of_time(byte: u8) -> bool {
     byte.is_ascii_digit() || b":.,-/TZ+".contains(&byte)
-}
-
-/// Returns `true` if a word contains a time of day, such as `08:30:07.123`, or a date.
-fn is_time(word: &[u8]) -> bool {
-    let has_form = |form: &[u8]| {
-        word.windows(form.len()).any(|part| {
-            part.iter().zip(form).all(|(byte, form)| match form {
-                b'0' => byte.is_ascii_digit(),
-                form => byte == form,
-            })
-        })
-    };
-    has_form(b"00:00:00") || has_form(b"0000-00-00") || has_form(b"0000/00/00")
 }
 
 #[cfg(test)]
@@ -190,7 +217,22 @@ mod tests {
             ("2026-01-03 18:19:40,123 full", "2026-01-03 18:20:05,7 full", true),
             ("[2026/01/03 18:19:40] full", "[2026/02/28 09:00:00] full", true),
             ("time=\"2026-01-15T08:30:07Z\" x", "time=\"2026-01-15T08:30:08.5+08:00\" x", true),
-            ("at 08:30:07 and 08:30:08 x", "at 09:31:07 and 11:30:08 x", true),
+            (
+                "[Service Log][ERROR][2026/01/03 18:19:40,1] x",
+                "[Service Log][ERROR][2026/01/03 18:19:41,20] x",
+                true,
+            ),
+            (
+                "[Service Log][INFO][2026/01/03 18:19:40] x",
+                "[Service Log][ERROR][2026/01/03 18:19:40] x",
+                false,
+            ),
+            ("[2026-01-15T08:30:07Z INFO t] x", "[2026-01-15T08:30:08Z INFO t] x", true),
+            ("08:30:07 and 08:30:08 x", "08:30:07 and 08:30:09 x", false),
+            ("processing day 2020-01-01", "processing day 2020-01-02", false),
+            ("saved ckpt-2026-01-03.pt", "saved ckpt-2026-01-04.pt", false),
+            ("epoch took 00:12:31", "epoch took 00:20:00", false),
+            ("2020-01-01 rows", "2020-01-02 rows", true),
             ("epoch 1 of 10", "epoch 2 of 10", false),
             ("loss 0.123", "loss 0.124", false),
             ("18:19:40 epoch 1", "18:19:41 epoch 2", false),

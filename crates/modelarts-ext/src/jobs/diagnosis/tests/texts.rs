@@ -192,6 +192,13 @@ fn quantities_of_events_and_of_the_kernel_are_in_the_summary() {
     assert_eq!(used, format!("{free}; the task used 85.7 GiB (exit code 1)"));
     let short = "[Pod: modelarts-job-j-worker-0] Evicted: The node was low on resource: pids.";
     assert_eq!(summary(short, "").split('(').next(), Some("worker-0 was evicted from its node "));
+    let memory = "[Pod: modelarts-job-j-worker-0] Evicted: The node was low on resource: memory. \
+                  Threshold quantity: 100Mi, available: 51200Ki. Container a was using 1.5Gi.";
+    assert!(!summary(memory, "").contains("disk"), "{}", summary(memory, ""));
+    let other = evicted.replace("991079804Ki", "1.5Ti");
+    assert!(summary(&other, "").contains(": 1536.0 GiB free"), "{}", summary(&other, ""));
+    let unknown = evicted.replace("991079804Ki", "9 rows");
+    assert!(summary(&unknown, "").contains(": 0.0 GiB free"), "{}", summary(&unknown, ""));
     let kernel =
         "Out of memory: Killed process 77 (python3) total-vm:68719476kB, anon-rss:33554432kB\n";
     let found = diagnosis(exit(137), &[], kernel);
