@@ -241,5 +241,6 @@ async fn the_log_of_a_running_job_is_its_reason_before_it_fails() {
     let previews = || fixture.received()["ShowTrainingJobLogsPreview"];
     let before = previews();
     fixture.run("ls -o id").await.code(0);
+    fixture.run("ls --columns name,phase").await.code(0);
     assert_eq!((before, previews()), (6, 6));
 }
