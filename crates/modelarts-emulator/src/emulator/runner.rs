@@ -92,7 +92,7 @@ pub(super) async fn create(
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
             let shared = slurm.shared.clone();
-            let launcher = SlurmLauncher::new(slurm, settings);
+            let launcher = SlurmLauncher::new(slurm, settings, host.is_offline);
             Ok(Runner::Process(launcher.map_err(|error| StartError::Directory(shared, error))?))
         }
     }

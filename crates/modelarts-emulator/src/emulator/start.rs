@@ -117,7 +117,6 @@ impl Builder {
             log_cap: self.log_cap.unwrap_or(LOG_CAP),
             least_disk: self.least_disk.unwrap_or(LEAST_DISK),
             install_packages: self.install_packages.unwrap_or(true),
-            is_offline: self.quirks.internet == Internet::None,
             temporary: temporary.as_ref().map(|place| place.path().to_owned()),
         };
         let (kind, container) = (self.runner, self.container);

@@ -68,8 +68,6 @@ pub(crate) struct RunnerSettings {
     /// Minimum free disk space for a successful pre-check, in bytes.
     pub(crate) least_disk: u64,
     pub(crate) install_packages: bool,
-    /// `true` if jobs must not reach other machines by proxies.
-    pub(crate) is_offline: bool,
     /// Temporary directory to remove when the process of the emulator has ended.
     pub(crate) temporary: Option<PathBuf>,
 }

@@ -78,7 +78,11 @@ impl fmt::Debug for SlurmLauncher {
 }
 
 impl SlurmLauncher {
-    pub(crate) fn new(slurm: Slurm, settings: RunnerSettings) -> io::Result<Arc<Self>> {
+    pub(crate) fn new(
+        slurm: Slurm,
+        settings: RunnerSettings,
+        is_offline: bool,
+    ) -> io::Result<Arc<Self>> {
         let shared = ConfinedDir::create(&slurm.shared)?.root().to_owned();
         let Slurm { program, config, .. } = slurm;
         let (obs, datasets) = (settings.obs, settings.datasets);
@@ -90,7 +94,7 @@ impl SlurmLauncher {
                 log_cap: settings.log_cap,
                 least_disk: settings.least_disk,
                 install_packages: settings.install_packages,
-                is_offline: settings.is_offline,
+                is_offline,
                 image: config.image.clone(),
                 shared: shared.clone(),
             },

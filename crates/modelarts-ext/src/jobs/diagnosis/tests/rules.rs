@@ -4,11 +4,14 @@ use modelarts_api::{Cause, diagnosis::Confidence};
 use serde_json::{Value, json};
 
 use crate::{
-    jobs::diagnosis::{
-        Diagnosis, PlatformDiagnosis,
-        facts::Facts,
-        report::Fact,
-        tests::{FAILED, conclusion, diagnosis, exit, job},
+    jobs::{
+        diagnosis::{
+            Diagnosis, PlatformDiagnosis,
+            facts::{Facts, TaskLog},
+            report::Fact,
+            tests::{FAILED, conclusion, diagnosis, exit, job},
+        },
+        logs::tail::LogTail,
     },
     timestamp::Timestamp,
 };
@@ -325,12 +328,42 @@ fn a_running_job_whose_writes_are_refused_is_explained() {
     assert_eq!(zoned("2026-01-03 18:19:41", 1001), Cause::Running);
     assert_eq!(zoned("2026-01-03T18:29:41+08:00", 1), Cause::Running);
     assert_eq!(zoned("epoch", 1001), Cause::Running);
+    let last = "2026-01-03T18:40:00+08:00 epoch 2\n2026-01-03 18:19:41 end\n";
+    let late = format!("2026-01-03T18:19:40+08:00 {full}\n{last}");
+    assert_eq!(explained(&late).0, Cause::Running);
     // Lines without times have an order only.
     let untimed = |count: usize| explained(&format!("{full}\n{}", "epoch 2\n".repeat(count)));
     let (cause, summary, _) = untimed(1000);
     assert_eq!(cause, Cause::ObsFull);
     assert_eq!(summary, "OBS has refused writes of worker-0, because its space is used up");
     assert_eq!(untimed(1001).0, Cause::Running);
+}
+
+#[test]
+fn what_precedes_the_end_of_a_log_is_not_known() {
+    let explained = |first: Option<u64>, text: &str| {
+        let running = json!({"phase": "Running", "start_time": 1, "tasks": ["worker-0"]});
+        let job = job(running);
+        let mut facts = Facts::of(&job);
+        let lines = text.lines().map(str::to_owned).collect();
+        let tail = LogTail { first, lines };
+        facts.logs.push(TaskLog { task: "worker-0".to_owned(), tail });
+        let found = Diagnosis::of(&job, &facts);
+        (found.summary, found.evidence.last().unwrap().fact.to_string())
+    };
+    let full = "2026-01-03 18:19:40 OBS_ERR_InsufficientStorageSpace";
+    let text = format!("epoch 1\n{full}\n{full}\n");
+    for (first, since, line) in [
+        (Some(1), "18:19:40, ", "log line 2: "),
+        (Some(40), "18:19:40 or earlier, ", "log line 41: "),
+        (None, "18:19:40 or earlier, ", "log: "),
+    ] {
+        let (summary, evidence) = explained(first, &text);
+        assert!(summary.contains(since), "{summary}");
+        assert!(evidence.starts_with(line) && evidence.contains("2 times)"), "{evidence}");
+    }
+    let (_, evidence) = explained(Some(40), &format!("{full}\n{full}\n"));
+    assert_eq!(evidence, format!("log: {full} (at least 2 times)"));
 }
 
 #[test]

@@ -1,11 +1,18 @@
 //! Tests of the texts and the JSON of a diagnosis.
 
+use std::sync::Arc;
+
 use modelarts_api::{Cause, diagnosis::Confidence};
 use serde_json::json;
 
-use crate::jobs::diagnosis::{
-    report::Fact,
-    tests::{FAILED, conclusion, diagnosis, exit, job},
+use crate::jobs::{
+    diagnosis::{
+        Diagnosis,
+        facts::Facts,
+        report::Fact,
+        tests::{CLIENT, FAILED, conclusion, diagnosis, exit, job, log},
+    },
+    job::Job,
 };
 
 #[test]
@@ -197,8 +204,8 @@ fn quantities_of_events_and_of_the_kernel_are_in_the_summary() {
     assert!(!summary(memory, "").contains("disk"), "{}", summary(memory, ""));
     let other = evicted.replace("991079804Ki", "1.5Ti");
     assert!(summary(&other, "").contains(": 1536.0 GiB free"), "{}", summary(&other, ""));
-    let unknown = evicted.replace("991079804Ki", "9 rows");
-    assert!(summary(&unknown, "").contains(": 0.0 GiB free"), "{}", summary(&unknown, ""));
+    let unknown = evicted.replace("991079804Ki", "9Zi");
+    assert!(!summary(&unknown, "").contains("free"), "{}", summary(&unknown, ""));
     let kernel =
         "Out of memory: Killed process 77 (python3) total-vm:68719476kB, anon-rss:33554432kB\n";
     let found = diagnosis(exit(137), &[], kernel);
@@ -211,15 +218,43 @@ fn quantities_of_events_and_of_the_kernel_are_in_the_summary() {
 #[test]
 fn another_directory_of_the_code_is_named() {
     let path = "/home/ma-user/modelarts/user-job-dir";
-    for (log, is_named) in [
+    for (text, is_named) in [
         (format!("bash: {path}/Code/run.sh: No such file or directory\n"), true),
         (format!("python3: can't open file '{path}/train.py': [Errno 2] No such file\n"), true),
         (format!("bash: {path}/code/run.sh: No such file or directory\n"), false),
     ] {
-        let found = diagnosis(exit(127), &[], &log);
+        let found = diagnosis(exit(127), &[], &text);
         assert_eq!(found.cause, Cause::FileNotFound);
         let advice = found.advice.join(" ");
         assert_eq!(advice.contains("the code is in") && advice.contains("/code, "), is_named);
+    }
+    // An input below this directory, and another place of the code.
+    let job = job(exit(127));
+    let advice = |set: &dyn Fn(&mut Facts)| {
+        let mut facts = Facts::of(&job);
+        facts.logs.push(log(&format!("bash: {path}/data/run.sh: No such file or directory\n")));
+        set(&mut facts);
+        Diagnosis::of(&job, &facts).advice.join(" ")
+    };
+    assert!(advice(&|_| {}).contains("the code is in"));
+    let input = advice(&|facts| facts.inputs[0].local_dir = format!("{path}/data"));
+    assert!(input.contains("exists in the input data_url"), "{input}");
+}
+
+#[test]
+fn another_place_of_the_code_is_not_named() {
+    for (place, code) in [
+        ("", Some("code")),
+        ("/home/ma-user/modelarts/user-job-dir/", Some("code")),
+        ("/home/ma-user/mine", None),
+    ] {
+        let details = json!({
+            "metadata": {"id": "j", "name": "leaves", "create_time": 1},
+            "algorithm": {"code_dir": "/bucket/code/", "local_code_dir": place},
+        });
+        let details = serde_json::from_value(details).unwrap();
+        let job = Job::from_details(CLIENT.clone(), Box::new(details), Arc::default()).unwrap();
+        assert_eq!(Facts::of(&job).code.as_deref(), code, "{place}");
     }
 }
 
