@@ -32,9 +32,12 @@ pub fn main() -> ExitCode {
         let name = OsString::from("modelarts-emulator");
         return modelarts_emulator::program::run([name].into_iter().chain(rest));
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => arguments,
-        Err(error) => return print_usage(&error),
+        Err(mut error) => {
+            suggest_command(&mut error, arguments.get(1));
+            return print_usage(&error);
+        }
     };
     let json_errors = arguments.global.output.has_json_errors();
     let status = match run(arguments) {
@@ -82,6 +85,40 @@ fn print_failure(failure: &Failure, as_json: bool) {
                 terminal::note(hint);
             }
         }
+    }
+}
+
+/// Commands of other tools, with the command that does the same here.
+const OTHER_NAMES: [(&str, &str); 16] = [
+    ("auth", "doctor"),
+    ("cancel", "stop"),
+    ("create", "submit"),
+    ("delete", "rm"),
+    ("describe", "show"),
+    ("get", "ls"),
+    ("kill", "stop"),
+    ("launch", "submit"),
+    ("list", "ls"),
+    ("login", "context"),
+    ("ps", "ls"),
+    ("queue", "ls"),
+    ("status", "show"),
+    ("tail", "logs"),
+    ("top", "ls"),
+    ("watch", "logs"),
+];
+
+/// Suggests the command that other tools call by the unknown name `first`.
+fn suggest_command(error: &mut clap::Error, first: Option<&OsString>) {
+    let name = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) => name.clone(),
+        _ => return,
+    };
+    // Commands of commands, such as those of `context`, have other names.
+    let known = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+    if let Some((_, command)) = known.filter(|_| first.is_some_and(|first| *first == *name)) {
+        let command = ContextValue::Strings(vec![(*command).to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, command);
     }
 }
 

@@ -51,6 +51,11 @@ pub(crate) enum Prefixes {
 }
 
 impl JobArgument {
+    /// Creates the argument, for commands that take a job by a flag.
+    pub(crate) fn new(job: impl Into<String>) -> Self {
+        Self { job: job.into() }
+    }
+
     pub(crate) async fn find(&self, client: &Client) -> Result<Job, Failure> {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {

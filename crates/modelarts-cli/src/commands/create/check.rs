@@ -105,8 +105,9 @@ impl Check {
                 &offline
             }
         };
-        let mut draft =
-            Draft::new(&self.job, &client.training_jobs(), session.selection.context()?)?;
+        let base = Draft::base(&self.job, session).await?;
+        let context = session.selection.context()?;
+        let mut draft = Draft::new(&self.job, base.as_ref(), &client.training_jobs(), context)?;
         let mut not_compared = Vec::new();
         if self.service {
             complete_engine(&mut draft, client).await?;

@@ -10,16 +10,19 @@ use modelarts_ext::{
     jobs::create::{Input, Output},
     spelling::nearest,
 };
+use modelarts_obs::ObsPath;
 use serde_json::Value;
 
 use crate::{
     commands::create::{
         flags::JobFlags,
         job_file::JobFile,
-        values::{Channel, script_parameters},
+        values::{Channel, Pair, script_parameters},
     },
     context::Context,
     failure::Failure,
+    job_reference::JobArgument,
+    session::Session,
 };
 
 /// Recommended name of an input, used if the user gives none.
@@ -30,6 +33,8 @@ const OUTPUT: &str = "train_url";
 const UNSTAGED: &str = "obs://staged";
 /// Characters of the random suffix of a generated name.
 const RANDOM: &str = "abcdefghijkmnpqrstuvwxyz23456789";
+/// Length of the random suffix of a generated name, in characters.
+const SUFFIX: usize = 4;
 /// Maximum length of the script name in a generated name, in characters.
 const MAX_STEM: usize = 50;
 
@@ -46,24 +51,41 @@ pub(crate) struct Draft {
     pub(crate) outputs: Vec<String>,
     /// Bucket for staging, if it is not the bucket of the context.
     pub(crate) bucket: Option<String>,
+    /// Bucket for staging if the context has none: that of the job of `--from`.
+    pub(crate) other_bucket: Option<String>,
     pub(crate) file: Option<JobFile>,
     /// Names of environment variables with inherited values, which may be secrets.
     pub(crate) inherited: Vec<String>,
 }
 
 impl Draft {
-    /// Creates the draft. Sends no request.
+    /// Reads the request body of the job of `--from`, if the flag is given.
+    pub(crate) async fn base(
+        flags: &JobFlags,
+        session: &Session,
+    ) -> Result<Option<Value>, Failure> {
+        let Some(from) = &flags.from else {
+            return Ok(None);
+        };
+        let job = JobArgument::new(from).find(session.client().await?).await?;
+        let copy = job.copy_as(job.name()).await?;
+        Ok(Some(copy.body()))
+    }
+
+    /// Creates the draft, from the request body of another job if there is one. Sends no request.
     pub(crate) fn new(
         flags: &JobFlags,
+        base: Option<&Value>,
         jobs: &TrainingJobs,
         context: &Context,
     ) -> Result<Self, Failure> {
-        let (file, job) = match &flags.file {
-            None => (None, jobs.create_unnamed()),
-            Some(path) => {
+        let (file, job) = match (&flags.file, base) {
+            (Some(path), _) => {
                 let (file, job) = JobFile::read(path, jobs)?;
                 (Some(file), job)
             }
+            (None, Some(body)) => (None, jobs.from_value(body)?),
+            (None, None) => (None, jobs.create_unnamed()),
         };
         let is_named = file.is_some() && !text(&job, "metadata", "name").is_empty();
         let mut draft = Self {
@@ -72,12 +94,14 @@ impl Draft {
             data: Vec::new(),
             outputs: Vec::new(),
             bucket: flags.bucket.clone(),
+            other_bucket: base.and_then(bucket_of),
             file,
             inherited: Vec::new(),
         };
         draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
         if !is_named && flags.parameters.text("name").is_none() {
-            draft.edit(|job| job.name(generated_name(flags)));
+            let base = base.and_then(|body| body["metadata"]["name"].as_str());
+            draft.edit(|job| job.name(generated_name(flags, base)));
         }
         // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
@@ -86,6 +110,9 @@ impl Draft {
         }
         draft.set_code(flags)?;
         draft.set_channels(flags)?;
+        if base.is_some() {
+            draft.renew_outputs(flags);
+        }
         draft.set_parameters(flags)?;
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
@@ -167,6 +194,14 @@ impl Draft {
             }
             return Ok(());
         };
+        let has_command =
+            flags.from.is_some() && !text(&self.job, "algorithm", "command").is_empty();
+        if has_command && flags.parameters.text("command").is_none() {
+            return Err(Failure::usage(format_args!(
+                "the job of --from starts a command and no script; --command must be given with \
+                 {script}, or --code-dir for other code"
+            )));
+        }
         if is_address(script) {
             let parent = script.rsplit_once('/').map_or(script.as_str(), |(dir, _)| dir);
             let code_dir = flags.code_dir.clone().unwrap_or_else(|| format!("{parent}/"));
@@ -283,9 +318,34 @@ impl Draft {
         Ok(())
     }
 
+    /// Gives each output of another job a new address, unless a flag gives one.
+    fn renew_outputs(&mut self, flags: &JobFlags) {
+        let body = self.job.body();
+        for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
+            let Some(name) = output["name"].as_str() else {
+                continue;
+            };
+            let is_given = flags.out.iter().any(|text| {
+                let channel = output_channel(text).ok();
+                channel.is_some_and(|channel| channel.name.as_deref().unwrap_or(OUTPUT) == name)
+            });
+            if !is_given {
+                self.outputs.push(name.to_owned());
+            }
+        }
+    }
+
     fn set_parameters(&mut self, flags: &JobFlags) -> Result<(), Failure> {
         let of_script = script_parameters(&flags.script_arguments).map_err(Failure::usage)?;
+        let mut known: Vec<&Pair> = Vec::new();
         for parameter in flags.param.iter().chain(&of_script) {
+            if let Some(other) = known.iter().find(|other| other.name == parameter.name) {
+                return Err(Failure::usage(format_args!(
+                    "the hyper-parameter {} must be given once, and has the values {:?} and {:?}",
+                    parameter.name, other.value, parameter.value
+                )));
+            }
+            known.push(parameter);
             self.edit(|job| job.parameter(&parameter.name, &parameter.value));
         }
         for variable in &flags.env {
@@ -332,8 +392,36 @@ fn output_channel(text: &str) -> Result<Channel, Failure> {
     Ok(Channel { name: name.map(str::to_owned), place: place.to_owned() })
 }
 
-/// Returns a probably unique name: that of the script or directory, and a random suffix.
-pub(super) fn generated_name(flags: &JobFlags) -> String {
+/// Returns the bucket of the first output of a job, or of its code.
+fn bucket_of(body: &Value) -> Option<String> {
+    let algorithm = &body["algorithm"];
+    let output = algorithm["outputs"][0]["remote"]["obs"]["obs_url"].as_str();
+    let address = output.or(algorithm["code_dir"].as_str())?;
+    let path: ObsPath = address.parse().ok()?;
+    Some(path.bucket().to_owned())
+}
+
+/// Returns a name without the random suffix of a generated name.
+fn without_suffix(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((stem, suffix))
+            if !stem.is_empty()
+                && suffix.len() == SUFFIX
+                && suffix.chars().all(|letter| RANDOM.contains(letter)) =>
+        {
+            stem
+        }
+        _ => name,
+    }
+}
+
+/// Returns a probably unique name: that of the script or directory, or of the job `base`, and a
+/// random suffix.
+pub(super) fn generated_name(flags: &JobFlags, base: Option<&str>) -> String {
+    if let Some(base) = base {
+        let stem: String = without_suffix(base).chars().take(MAX_STEM).collect();
+        return format!("{stem}-{}", random_suffix());
+    }
     let source = flags.script.as_deref().or(flags.code_dir.as_deref());
     let stem = source.and_then(|source| {
         let path = source.trim_end_matches('/');
@@ -351,10 +439,12 @@ pub(super) fn generated_name(flags: &JobFlags) -> String {
         "" => "job".to_owned(),
         stem => stem.chars().take(MAX_STEM).collect(),
     };
+    format!("{stem}-{}", random_suffix())
+}
+
+fn random_suffix() -> String {
     let letters: Vec<char> = RANDOM.chars().collect();
-    let random = (0..4).filter_map(|_| letters.get(fastrand::usize(..letters.len())));
-    let random: String = random.collect();
-    format!("{stem}-{random}")
+    (0..SUFFIX).filter_map(|_| letters.get(fastrand::usize(..letters.len()))).collect()
 }
 
 /// Returns the relative path of a file, with slashes; `None` if `directory` does not contain it.

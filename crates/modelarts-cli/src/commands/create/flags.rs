@@ -21,7 +21,7 @@ pub(crate) struct JobFlags {
     /// obs://BUCKET/CODE/train.py; or the code directory, with --boot-file or --command.
     #[arg(
         value_name = "SCRIPT",
-        required_unless_present_any = ["file", "command", "algorithm", "code_dir"]
+        required_unless_present_any = ["file", "from", "command", "algorithm", "code_dir"]
     )]
     pub(crate) script: Option<String>,
     /// Hyper-parameters in the form in which the script takes them: -- --epochs 20 --lr=0.1.
@@ -30,6 +30,10 @@ pub(crate) struct JobFlags {
     /// Job in YAML or JSON, in the form of a request body; - reads stdin.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Job with the settings to begin with: code, data, hyper-parameters and resources are those of
+    /// this job unless they are given; outputs get new addresses, and the name is new.
+    #[arg(long, value_name = "JOB", conflicts_with = "file")]
+    pub(crate) from: Option<String>,
     /// Field of the request body: spec.resource.node_count=4; may be repeated.
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Pair>,

@@ -129,7 +129,7 @@ fn body(arguments: &str) -> Value {
         .build()
         .unwrap();
     let jobs = client.training_jobs();
-    let draft = Draft::new(&program.flags, &jobs, &Context::default()).unwrap();
+    let draft = Draft::new(&program.flags, None, &jobs, &Context::default()).unwrap();
     draft.job.body()
 }
 
@@ -182,7 +182,7 @@ fn the_context_gives_flavor_and_pool_unless_one_is_given() {
         (vec!["test", SCRIPT, "--pool", "q"], json!({"pool_id": "q", "node_count": 1})),
     ] {
         let program = Program::try_parse_from(arguments).unwrap();
-        let draft = Draft::new(&program.flags, &client.training_jobs(), &context).unwrap();
+        let draft = Draft::new(&program.flags, None, &client.training_jobs(), &context).unwrap();
         assert_eq!(draft.job.body()["spec"]["resource"], expected);
     }
 }
@@ -197,7 +197,7 @@ fn a_generated_name_is_no_flag() {
     ] {
         let script = format!("obs://bucket/code/{script}");
         let program = Program::try_parse_from(["test", &script]).unwrap();
-        let name = generated_name(&program.flags);
+        let name = generated_name(&program.flags, None);
         assert!(name.starts_with(stem) && name.len() == stem.len() + 4, "{script}: {name}");
     }
 }

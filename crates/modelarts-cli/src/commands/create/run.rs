@@ -131,8 +131,9 @@ mod unix {
             session: &'a Session,
         ) -> Result<(&'a Client, Draft), Failure> {
             let client = session.client().await?;
-            let mut draft =
-                Draft::new(&self.job, &client.training_jobs(), session.selection.context()?)?;
+            let base = Draft::base(&self.job, session).await?;
+            let context = session.selection.context()?;
+            let mut draft = Draft::new(&self.job, base.as_ref(), &client.training_jobs(), context)?;
             require_sound_file(&draft, client).await?;
             complete(&mut draft, client).await?;
             draft.job = draft.job.look_up().await?;
@@ -173,7 +174,10 @@ mod unix {
         ) -> Result<Followed, Failure> {
             let client = &service.client;
             // The flavor and the pool of the context belong to a cloud, so the context is not used.
-            let mut draft = Draft::new(&self.job, &client.training_jobs(), &Context::default())?;
+            let base = Draft::base(&self.job, session).await?;
+            let context = Context::default();
+            let mut draft =
+                Draft::new(&self.job, base.as_ref(), &client.training_jobs(), &context)?;
             require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;

@@ -63,7 +63,8 @@ impl Submit {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let context = session.selection.context()?;
         let client = session.client().await?;
-        let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
+        let base = Draft::base(&self.job, session).await?;
+        let draft = Draft::new(&self.job, base.as_ref(), &client.training_jobs(), context)?;
         let mode = match (self.dry_run, self.detach) {
             (true, _) => Mode::Plan { show_secrets: self.show_secrets },
             (false, true) => Mode::Detach,
@@ -123,7 +124,10 @@ async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
     let staging = session.staging().await?;
     let staging = match &draft.bucket {
         Some(bucket) => staging.bucket(bucket),
-        None => staging,
+        None => match &draft.other_bucket {
+            Some(bucket) if staging.root().is_err() => staging.bucket(bucket),
+            _ => staging,
+        },
     };
     if !draft.needs_staging() {
         return Ok(staging);

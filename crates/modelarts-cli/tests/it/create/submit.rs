@@ -255,3 +255,63 @@ async fn a_topic_must_be_a_urn_of_smn() {
         "{text}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_submitted_again_with_changes_and_new_outputs() {
+    let site = Site::start().await;
+    site.script(
+        "import argparse, os\np = argparse.ArgumentParser()\np.add_argument('--lr')\n\
+         p.add_argument('--epochs')\np.add_argument('--train_url')\na = p.parse_args()\n\
+         print('lr', a.lr, 'epochs', a.epochs, os.environ['SEED'])\n\
+         open(os.path.join(a.train_url, 'model'), 'w').write(a.lr)\n",
+    );
+    let first =
+        site.submit("--name leaves-a2b3 --out train_url --env SEED=7 -p lr=0.1 -p epochs=3");
+    first.await.code(0);
+    let command = site.command("submit --from leaves-a2b3 -p lr=0.2 -o json");
+    let again = support::assert(command).await.code(0);
+    let text = stderr(&again);
+    assert!(text.contains("worker-0 │ lr 0.2 epochs 3 7"), "{text}");
+    let document: serde_json::Value = serde_json::from_str(&stdout(&again)).unwrap();
+    let name = document["job"]["name"].as_str().unwrap();
+    assert!(name.starts_with("leaves-") && name != "leaves-a2b3", "{name}");
+    let address = document["outputs"]["train_url"].as_str().unwrap();
+    assert!(address.starts_with(&format!("obs://team/modelarts/out/{name}-")), "{address}");
+    // The results of both jobs exist, in the bucket of the first job if no other is given.
+    let out = site.fixture.emulator.obs_root().join("team/modelarts/out");
+    let mut results: Vec<_> = std::fs::read_dir(out)
+        .unwrap()
+        .map(|job| std::fs::read_to_string(job.unwrap().path().join("train_url/model")).unwrap())
+        .collect();
+    results.sort();
+    assert_eq!(results, ["0.1", "0.2"]);
+    let bucketless = site.fixture.command("submit --from leaves-a2b3 --name third --detach");
+    support::assert(bucketless).await.code(0);
+
+    let both = site.command("submit --from leaves-a2b3 -f job.yaml");
+    assert!(stderr(&support::assert(both).await.code(2)).contains("cannot be used with"));
+    let command = site.command(&format!(
+        "submit --code-dir code --command true --image org/a:1 --flavor {FLAVOR} --name own -d"
+    ));
+    support::assert(command).await.code(0);
+    let script = support::assert(site.command("submit code/train.py --from own")).await.code(2);
+    script.stderr_eq(
+        "error: the job of --from starts a command and no script; --command must be given with \
+         code/train.py, or --code-dir for other code\n",
+    );
+    let unknown = site.command("submit --from nothing");
+    support::assert(unknown).await.code(4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hyper_parameter_has_one_value() {
+    let site = Site::start().await;
+    site.script("print('never run')");
+    for arguments in ["-p lr=0.1 -p lr=0.2", "-p lr=0.1 -- --lr 0.2"] {
+        let output = site.submit(arguments).await.code(2);
+        output.stderr_eq(
+            "error: the hyper-parameter lr must be given once, and has the values \"0.1\" and \
+             \"0.2\"\n",
+        );
+    }
+}
