@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Ls(jobs::ls::Ls),
     /// Prints a job with its settings, phases and tasks.
     Show(jobs::show::Show),
+    /// Compares two jobs: how they were made, and how they went.
+    Diff(jobs::diff::Diff),
     /// Prints the logs of a job.
     Logs(jobs::logs::Logs),
     /// Prints the events of a job.
@@ -90,6 +92,7 @@ impl Command {
             Self::Check(command) => command.run(session).await,
             Self::Ls(command) => command.run(session).await,
             Self::Show(command) => command.run(session).await,
+            Self::Diff(command) => command.run(session).await,
             Self::Logs(command) => command.run(session).await,
             Self::Events(command) => command.run(session).await,
             Self::Wait(command) => command.run(session).await,

@@ -21,6 +21,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<Item>("submit.line");
     all.list::<jobs::ls::JobRow>();
     all.document::<jobs::show::JobDocument>("job");
+    all.list::<jobs::diff::FieldRow>();
     all.document::<jobs::logs::LogDocument>("lines");
     all.document::<jobs::logs::LogItemRow>("lines.line");
     all.list::<jobs::events::EventRow>();

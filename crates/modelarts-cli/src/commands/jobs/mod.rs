@@ -1,6 +1,7 @@
 //! Commands on existing jobs.
 
 mod arguments;
+pub(crate) mod diff;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod logs;

@@ -91,3 +91,49 @@ async fn the_document_has_no_secrets() {
     assert_eq!(last["phase"], "Failed");
     assert_eq!(last["seconds"], json!(null));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_jobs_are_compared() {
+    let fixture = Fixture::start().await;
+    let job = |epochs: &str, nodes: u32| {
+        json!({
+            "kind": "job", "metadata": {"name": "a"},
+            "algorithm": {
+                "engine": {"image_url": "seeds/image:1"}, "command": "true",
+                "parameters": [{"name": "epochs", "value": epochs}, {"name": "lr", "value": "0.1"}],
+                "outputs": [{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}],
+            },
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": nodes}},
+        })
+    };
+    let times = ["2026-01-15T08:00:00Z", "2026-01-15T08:00:10Z", "2026-01-15T08:01:10Z"];
+    let seed = |name: &str, phase: &str, job: serde_json::Value| {
+        json!({
+            "name": name, "phase": phase, "job": job,
+            "created": times[0], "started": times[1], "ended": times[2],
+        })
+    };
+    let mut failed = seed("second", "Failed", job("20", 2));
+    failed["exit_code"] = 3.into();
+    fixture.seed(json!([seed("first", "Completed", job("10", 1)), failed])).await;
+    let output = fixture.run("diff first second").await.code(0);
+    output.stdout_eq(
+        "\
+FIELD                     FIRST      SECOND
+name                      first      second
+nodes                     1          2
+parameters.epochs         10         20
+phase                     Completed  Failed
+tasks.worker-0.exit_code  -          3
+why                       -          worker-0 exit code 3
+",
+    );
+    let output = fixture.run("diff first second -o json").await.code(0);
+    let fields = json_of(&output, "fields");
+    assert_eq!(
+        fields["fields"][2],
+        json!({"group": "settings", "field": "parameters.epochs", "first": "10", "second": "20"})
+    );
+    let output = fixture.run("diff first first").await.code(0);
+    output.stdout_eq("FIELD  FIRST  SECOND\nname   first  first\n");
+}

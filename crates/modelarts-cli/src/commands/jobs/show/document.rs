@@ -147,7 +147,7 @@ pub(crate) struct Run {
 }
 
 impl JobDocument {
-    pub(super) fn new(job: &Job, events: &[Event], now: Timestamp) -> Self {
+    pub(crate) fn new(job: &Job, events: &[Event], now: Timestamp) -> Self {
         let metadata = job.details().metadata.as_deref();
         let steps = job.phases(events);
         let phases = steps.iter().filter_map(|step| {
