@@ -71,15 +71,13 @@ fn differences(first: &Job, second: &Job) -> Vec<FieldRow> {
         let document = JobDocument::new(job, &[], SystemTime::now().into());
         serde_json::to_value(document).unwrap_or_default()
     });
-    let fields = |select: &dyn Fn(&Value) -> BTreeMap<String, String>| {
-        documents.each_ref().map(|document| select(document))
-    };
-    let settings = fields(&|document| {
+    let fields = |select: fn(&Value) -> BTreeMap<String, String>| documents.each_ref().map(select);
+    let settings = fields(|document| {
         let mut fields = BTreeMap::new();
         flatten("", &document["settings"], &mut fields);
         fields
     });
-    let results = fields(&|document| {
+    let results = fields(|document| {
         let mut fields = BTreeMap::new();
         for name in RESULTS {
             flatten(name, &document[name], &mut fields);
