@@ -55,6 +55,9 @@ pub(crate) struct Rm {
     /// Deletes without a question.
     #[arg(short, long)]
     yes: bool,
+    /// Prints the jobs on stderr, and deletes none.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl Rm {
@@ -89,8 +92,12 @@ impl Rm {
             return Ok(ExitStatus::Success);
         }
         // Conditions do not name the jobs, so the jobs are always listed.
-        if selects || !self.yes {
+        if selects || self.dry_run || !self.yes {
             list_on_stderr(&jobs);
+        }
+        if self.dry_run {
+            note("dry run: no job was deleted");
+            return Ok(ExitStatus::Success);
         }
         let (number, place) = (count(jobs.len() as u64, "job"), Session::place(client));
         let what = format!("delete {number} with events and logs in {place}");

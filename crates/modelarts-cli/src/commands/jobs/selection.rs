@@ -1,6 +1,9 @@
 //! `JobConditions`: arguments with the conditions of a search for jobs.
 
+use std::future;
+
 use clap::Args;
+use futures::TryStreamExt;
 use modelarts_console::display;
 use modelarts_ext::{Client, Filter, Job, jobs::ListJobs, types::Phase};
 
@@ -70,6 +73,13 @@ impl JobConditions {
         let metadata = job.details().metadata.as_ref();
         let user = metadata.and_then(|metadata| metadata.user_name.as_ref());
         self.user.is_empty() || user.is_some_and(|user| self.user.contains(user))
+    }
+
+    /// Returns the jobs that meet the conditions, oldest first.
+    pub(super) async fn jobs(&self, client: &Client) -> Result<Vec<Job>, Failure> {
+        let list = self.list(client).await?.oldest_first();
+        let selected = list.stream().try_filter(|job| future::ready(self.selects(job)));
+        Ok(selected.try_collect().await?)
     }
 
     /// Returns the search with the conditions. Looks up the user of `--mine` in IAM.

@@ -5,32 +5,67 @@ use futures::{StreamExt, stream};
 use modelarts_ext::{Error, Job, types::Phase};
 
 use crate::{
-    commands::jobs::results::{JobResult, list_on_stderr, print_results},
+    commands::jobs::{
+        results::{JobResult, list_on_stderr, print_results},
+        selection::JobConditions,
+    },
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::{JobArguments, Prefixes},
     progress::count,
     session::Session,
+    terminal::note,
 };
 
 const CONCURRENT: usize = 4;
 
+/// Phases of the jobs that conditions select by default.
+const ACTIVE: [Phase; 3] = [Phase::Creating, Phase::Pending, Phase::Running];
+
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
+    /// Jobs: names, ids, first characters of ids, @last for the last one submitted from this
+    /// directory, or - to read ids from stdin.
+    #[arg(value_name = "JOB")]
+    jobs: Vec<String>,
     #[command(flatten)]
-    jobs: JobArguments,
+    selection: JobConditions,
     /// Stops more than one job without a question.
     #[arg(short, long)]
     yes: bool,
+    /// Prints the jobs on stderr, and stops none.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl Stop {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let selects = !self.selection.is_empty();
+        if selects != self.jobs.is_empty() {
+            return Err(Failure::usage(
+                "stop must have jobs, or conditions that select them such as --phase Running, but \
+                 not both",
+            ));
+        }
         let client = session.client().await?;
-        let jobs = self.jobs.find(client, Prefixes::Ids).await?;
-        if jobs.len() > 1 && !self.yes {
+        let jobs = match selects {
+            true => self.selection.or_phases(ACTIVE).jobs(client).await?,
+            false => JobArguments::new(self.jobs).find(client, Prefixes::Ids).await?,
+        };
+        if jobs.is_empty() {
+            note("no jobs to stop");
+            return Ok(ExitStatus::Success);
+        }
+        // Conditions do not name the jobs, so the jobs are always listed.
+        if selects || self.dry_run || (jobs.len() > 1 && !self.yes) {
             list_on_stderr(&jobs);
+        }
+        if self.dry_run {
+            note("dry run: no job was stopped");
+            return Ok(ExitStatus::Success);
+        }
+        if (selects || jobs.len() > 1) && !self.yes {
             confirm(
                 session.terminal,
                 false,

@@ -170,3 +170,14 @@ async fn jobs_that_run_are_named_and_not_deleted() {
     ));
     assert_eq!(names(&fixture).await, "sweep-2 sweep-1");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_deletes_nothing() {
+    let fixture = Fixture::start().await;
+    let ids = fixture.seed(json!([{"name": "old"}])).await;
+    let output = fixture.run("rm --phase Completed --dry-run --yes").await.code(0);
+    output
+        .stdout_eq("")
+        .stderr_eq(format!("  old ({}): Completed\ndry run: no job was deleted\n", ids[0]));
+    fixture.run("show old").await.code(0);
+}

@@ -67,3 +67,32 @@ async fn a_refusal_is_reported_and_the_other_jobs_are_stopped() {
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(stderr.contains("No permission"), "{stderr}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_are_selected_by_conditions() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([
+        {"name": "a", "phase": "Running"}, {"name": "b", "phase": "Pending"}, {"name": "c"},
+    ]);
+    let ids = fixture.seed(seeds).await;
+    let listed = format!("  a ({}): Running\n", ids[0]);
+    let output = fixture.run("stop --phase Running --dry-run").await.code(0);
+    output.stdout_eq("").stderr_eq(format!("{listed}dry run: no job was stopped\n"));
+    let output = fixture.run("stop --phase Running").await.code(2);
+    let place = format!("{} at {}", fixture.client().project_id(), fixture.emulator.url());
+    output.stdout_eq("").stderr_eq(format!(
+        "{listed}error: this would stop 1 job in the project {place}; without a terminal to ask \
+         on, --yes must be given\n"
+    ));
+    assert!(!fixture.received().contains_key("StopTrainingJob"));
+    let output = fixture.run("stop --name a --yes --columns name,result").await.code(0);
+    output.stdout_eq("NAME  RESULT\na     stopping\n").stderr_eq(listed);
+    // Jobs that have ended are not selected.
+    fixture.run("stop --name c --yes").await.code(0).stderr_eq("no jobs to stop\n");
+    for wrong in ["stop", "stop a --phase Running"] {
+        fixture.run(wrong).await.code(2).stderr_eq(
+            "error: stop must have jobs, or conditions that select them such as --phase Running, \
+             but not both\n",
+        );
+    }
+}
