@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Events(jobs::events::Events),
     /// Waits for the end of jobs; the exit code is their outcome.
     Wait(jobs::wait::Wait),
+    /// Changes the priority or the description of jobs.
+    Update(jobs::update::Update),
     /// Stops jobs.
     Stop(jobs::stop::Stop),
     /// Deletes jobs with their logs and events.
@@ -96,6 +98,7 @@ impl Command {
             Self::Logs(command) => command.run(session).await,
             Self::Events(command) => command.run(session).await,
             Self::Wait(command) => command.run(session).await,
+            Self::Update(command) => command.run(session).await,
             Self::Stop(command) => command.run(session).await,
             Self::Rm(command) => command.run(session).await,
             Self::Explain(command) => command.run(session).await,

@@ -40,7 +40,7 @@ pub(crate) struct JobResult {
     /// Name of the job.
     name: String,
     /// `stopping`, `ended` for a job that had ended before, `deleting` for an accepted deletion,
-    /// `gone` for a job that no longer exists, or `failed`.
+    /// `updated`, `gone` for a job that no longer exists, or `failed`.
     result: &'static str,
     /// The reason of the failure.
     error: Option<String>,

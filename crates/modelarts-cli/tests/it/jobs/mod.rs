@@ -8,4 +8,5 @@ mod references;
 mod rm;
 mod show;
 mod stop;
+mod update;
 mod wait;
