@@ -7,8 +7,12 @@ use std::{
 };
 
 use clap::Args;
-use modelarts_ext::{Client, Job, Outcome, jobs::diagnosis::Confidence};
+use modelarts_ext::{
+    Client, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
+    types::CreateTrainJobTagsRequest,
+};
 use modelarts_obs::{JobExt, Obs, Staging};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
@@ -17,6 +21,7 @@ use crate::{
             choices::complete,
             draft::Draft,
             staging::{Bars, done, total},
+            values::Pair,
         },
         jobs::time_span,
     },
@@ -53,6 +58,10 @@ pub(crate) struct FollowFlags {
 /// Flags of commands that submit a job to a service.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SubmitFlags {
+    /// Tag of the job, which the service gets after the creation (Huawei Cloud only); may be
+    /// repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) tag: Vec<Pair>,
     /// Submits the job even if it may overwrite the outputs of another job, or existing files.
     #[arg(long, help_heading = "Data")]
     pub(crate) overwrite_outputs: bool,
@@ -274,6 +283,42 @@ impl Target<'_> {
             }
         }
         Ok(directories)
+    }
+}
+
+/// Returns an error for tags that cannot be added.
+pub(crate) fn require_tags(tags: &[Pair], client: &Client) -> Result<(), Failure> {
+    if !tags.is_empty() && client.cloud() != Cloud::Huawei {
+        return Err(Failure::usage("--tag: the cloud must be Huawei Cloud; others have no tags"));
+    }
+    for (index, tag) in tags.iter().enumerate() {
+        if tags[..index].iter().any(|other| other.name == tag.name) {
+            return Err(Failure::usage(format_args!("--tag {}: it must be given once", tag.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Adds tags to a job that was created. An error is only reported, because the job exists.
+pub(crate) async fn add_tags(tags: &[Pair], client: &Client, job: &Job) {
+    if tags.is_empty() {
+        return;
+    }
+    let rows = tags.iter().map(|tag| json!({"key": tag.name, "value": tag.value}));
+    let body = json!({"tags": rows.collect::<Vec<_>>()});
+    let added = match serde_json::from_value::<CreateTrainJobTagsRequest>(body) {
+        Ok(body) => {
+            let added = client.call(|api| {
+                let call = api.create_train_job_tags().project_id(client.project_id());
+                call.training_job_id(job.id()).body(body).send()
+            });
+            added.await.map(drop).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    if let Err(error) = added {
+        let warning = Terminal::styled("warning:", Emphasis::Waiting);
+        note!("{warning} the job has no tags: {error}");
     }
 }
 

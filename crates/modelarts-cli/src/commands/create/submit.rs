@@ -13,7 +13,7 @@ use crate::{
         draft::Draft,
         flags::JobFlags,
         outputs::require_free_outputs,
-        submission::{FollowFlags, SubmitFlags, Target, printer},
+        submission::{FollowFlags, SubmitFlags, Target, add_tags, printer, require_tags},
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -92,6 +92,7 @@ pub(crate) async fn submit(
     flags: &SubmitFlags,
     mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
+    require_tags(&flags.tag, client)?;
     require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
     if !flags.overwrite_outputs {
@@ -104,6 +105,7 @@ pub(crate) async fn submit(
     let target = Target { session, client, staging, obs: None, is_local: false };
     let mut printer = printer(session, false);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;
+    add_tags(&flags.tag, client, &job).await;
     let Mode::Follow(flags) = mode else {
         if session.output.format != Format::Ndjson {
             drop(printer);

@@ -315,3 +315,20 @@ async fn a_hyper_parameter_has_one_value() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_are_added_to_the_created_job() {
+    let site = Site::start().await;
+    site.script("print('tagged')");
+    site.submit("--name tagged --tag team=nlp --tag cost=4711 -d").await.code(0);
+    let listed = site.fixture.run("ls --tag team=nlp --columns name").await.code(0);
+    listed.stdout_eq("NAME\ntagged\n");
+    let twice = site.submit("--tag team=nlp --tag team=cv").await.code(2);
+    twice.stderr_eq("error: --tag team: it must be given once\n");
+    // The job exists, so a refusal of its tags does not end the command.
+    let refusal = Fault::error(403, "ModelArts.0105", "No permission");
+    let rule = FaultRule::once("CreateTrainJobTags", refusal);
+    site.fixture.emulator.faults().add(rule).unwrap();
+    let output = site.submit("--name untagged --tag team=nlp").await.code(0);
+    assert!(stderr(&output).contains("warning: the job has no tags: "), "{}", stderr(&output));
+}
