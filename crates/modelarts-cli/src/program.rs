@@ -89,7 +89,7 @@ fn print_failure(failure: &Failure, as_json: bool) {
 }
 
 /// Commands of other tools, with the command that does the same here.
-const OTHER_NAMES: [(&str, &str); 16] = [
+const OTHER_NAMES: [(&str, &str); 15] = [
     ("auth", "doctor"),
     ("cancel", "stop"),
     ("create", "submit"),
@@ -98,7 +98,6 @@ const OTHER_NAMES: [(&str, &str); 16] = [
     ("get", "ls"),
     ("kill", "stop"),
     ("launch", "submit"),
-    ("list", "ls"),
     ("login", "context"),
     ("ps", "ls"),
     ("queue", "ls"),

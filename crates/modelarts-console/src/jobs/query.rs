@@ -36,7 +36,7 @@ pub(crate) struct Query {
 
 pub(crate) struct Listing {
     pub(crate) jobs: Vec<Job>,
-    /// What the logs of running jobs show, by the ids of the jobs.
+    /// Problems that the logs of running jobs show, by the ids of the jobs.
     pub(crate) problems: HashMap<String, String>,
     /// Total number of jobs that match the search; `None` if the service does not state it.
     pub(crate) total: Option<u64>,

@@ -38,7 +38,7 @@ pub(crate) struct HostEnvironment {
 }
 
 /// Address of a proxy that does not exist: the port for discarded data, on which nothing listens.
-const NO_PROXY_THERE: &str = "http://127.0.0.1:9";
+const ABSENT_PROXY: &str = "http://127.0.0.1:9";
 
 /// Returns the complete environment: presets of the service (SOURCES G), then variables of this
 /// machine, of devices, of channels, of the job, and the mark `run`; later variables take
@@ -121,7 +121,7 @@ pub(super) fn variables(
 
     if host.is_offline {
         for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
-            set(name, text(NO_PROXY_THERE));
+            set(name, text(ABSENT_PROXY));
         }
         let own = ["localhost".to_owned(), "127.0.0.0/8".to_owned()].into_iter();
         let own = own.chain(hosts.values().flatten().cloned()).collect::<Vec<_>>().join(",");
