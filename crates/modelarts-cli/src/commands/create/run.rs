@@ -29,6 +29,7 @@ const TIMEOUT: &str = "Stops following after this time; stops the job on this ma
 
 #[derive(Debug, Args)]
 #[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]
+#[command(mut_arg("tag", |tag| tag.requires("both")))]
 #[command(
     group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true)
 )]
@@ -72,6 +73,7 @@ impl Run {
 #[cfg(unix)]
 mod unix {
     use modelarts_ext::Client;
+    use serde_json::Value;
 
     use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
     use crate::{
@@ -81,7 +83,7 @@ mod unix {
             draft::Draft,
             local::LocalService,
             outputs::require_free_outputs,
-            submission::{Followed, Target, printer},
+            submission::{Followed, Target, printer, require_tags},
             submit::{Mode, submit},
         },
         context::Context,
@@ -101,12 +103,13 @@ mod unix {
 
     impl Run {
         pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+            let base = Draft::base(&self.job, session).await?;
             let service = match self.both {
-                true => Some(self.draft_of_service(session).await?),
+                true => Some(self.draft_of_service(session, base.as_ref()).await?),
                 false => None,
             };
             let mut local_printer = printer(session, true);
-            let followed = self.run_here(session, &mut local_printer).await?;
+            let followed = self.run_here(session, base.as_ref(), &mut local_printer).await?;
             let is_good = followed.status == ExitStatus::Success
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
             let Some((client, draft)) = service.filter(|_| is_good) else {
@@ -129,11 +132,12 @@ mod unix {
         async fn draft_of_service<'a>(
             &self,
             session: &'a Session,
+            base: Option<&Value>,
         ) -> Result<(&'a Client, Draft), Failure> {
             let client = session.client().await?;
-            let base = Draft::base(&self.job, session).await?;
+            require_tags(&self.submit.tag, client)?;
             let context = session.selection.context()?;
-            let mut draft = Draft::new(&self.job, base.as_ref(), &client.training_jobs(), context)?;
+            let mut draft = Draft::new(&self.job, base, &client.training_jobs(), context)?;
             require_sound_file(&draft, client).await?;
             complete(&mut draft, client).await?;
             draft.job = draft.job.look_up().await?;
@@ -150,6 +154,7 @@ mod unix {
         async fn run_here(
             &self,
             session: &Session,
+            base: Option<&Value>,
             printer: &mut Printer<'_>,
         ) -> Result<Followed, Failure> {
             // A signal during the start must not leave files of the emulator behind.
@@ -160,7 +165,7 @@ mod unix {
                 self.container,
             )
             .await?;
-            let result = self.run_on(&service, session, printer, &mut interrupt).await;
+            let result = self.run_on(&service, session, base, printer, &mut interrupt).await;
             service.stop().await;
             result
         }
@@ -169,15 +174,14 @@ mod unix {
             &self,
             service: &LocalService,
             session: &Session,
+            base: Option<&Value>,
             printer: &mut Printer<'_>,
             interrupt: &mut Interrupt,
         ) -> Result<Followed, Failure> {
             let client = &service.client;
             // The flavor and the pool of the context belong to a cloud, so the context is not used.
-            let base = Draft::base(&self.job, session).await?;
             let context = Context::default();
-            let mut draft =
-                Draft::new(&self.job, base.as_ref(), &client.training_jobs(), &context)?;
+            let mut draft = Draft::new(&self.job, base, &client.training_jobs(), &context)?;
             require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;

@@ -208,6 +208,18 @@ async fn an_engine_of_no_cloud_is_found_before_the_local_run() {
     assert!(!site.fixture.path().join("modelarts-output").exists());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_are_for_the_service_and_checked_before_the_local_run() {
+    let site = Site::start().await;
+    site.script("print('hello')");
+    let arguments = format!("run --both code/train.py --flavor {FLAVOR} --tag team=a --tag team=b");
+    let output = support::assert(site.command(&arguments)).await.code(2);
+    assert_eq!(stdout(&output), "");
+    assert_eq!(stderr(&output), "error: --tag team: it must be given once\n");
+    let output = run(&site, "run --local code/train.py --tag team=nlp").await.code(2);
+    assert!(stderr(&output).contains("--both"), "{}", stderr(&output));
+}
+
 #[test]
 fn the_help_states_what_the_time_limit_does_to_the_job() {
     let directory = tempfile::TempDir::new().unwrap();
