@@ -1,6 +1,6 @@
 //! Command `modelarts update`, which changes a job.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use futures::{StreamExt, stream};
 use modelarts_ext::{Error, Job};
 
@@ -16,16 +16,14 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("change").args(["priority", "description"]).required(true).multiple(true)
+)]
 pub(crate) struct Update {
     #[command(flatten)]
     jobs: JobArguments,
     /// Priority in a dedicated pool, 1 to 3; only of a job that waits.
-    #[arg(
-        long,
-        value_name = "PRIORITY",
-        value_parser = whole_number::<u8>,
-        required_unless_present = "description"
-    )]
+    #[arg(long, value_name = "PRIORITY", value_parser = whole_number::<u8>)]
     priority: Option<u8>,
     /// Description of the job; an empty text removes it.
     #[arg(long, value_name = "TEXT")]

@@ -33,7 +33,7 @@ async fn the_priority_of_a_pending_job_and_descriptions_are_changed() {
     assert_eq!(results, ["failed", "updated"]);
 
     for (wrong, rule) in [
-        ("update waiting", "--priority <PRIORITY>"),
+        ("update waiting", "--priority <PRIORITY>|--description <TEXT>"),
         ("update waiting --priority 9", "priority"),
         ("update waiting --priority high", "must be"),
     ] {
