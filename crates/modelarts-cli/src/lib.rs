@@ -18,6 +18,8 @@ mod exit_status;
 mod failure;
 mod follow;
 mod job_reference;
+#[cfg(unix)]
+mod local_jobs;
 mod output;
 mod program;
 mod progress;

@@ -58,8 +58,10 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     let terminal = Terminal::detect();
     let output = Output::new(global.output, terminal)?;
     let selection = Selection::new(global.context);
-    let session = Session::new(selection, output, terminal, crate::arguments::command);
-    let mut builder = match arguments.command.is_server() {
+    arguments.command.require_format(output.format)?;
+    let place = arguments.command.place();
+    let session = Session::new(selection, output, terminal, crate::arguments::command, place);
+    let mut builder = match arguments.command.is_server() || session.has_records() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
@@ -71,6 +73,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
         Err(failure) => Err(failure.with_advice(|| session.selection.emulator_advice())),
         result => result,
     };
+    runtime.block_on(session.close());
     // Threads that still read stdin must not delay the end of the program.
     runtime.shutdown_background();
     result

@@ -1,5 +1,7 @@
 //! `Session`: settings, client and output that the commands share.
 
+#[cfg(unix)]
+use modelarts_emulator::Emulator;
 use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::Staging;
 use tokio::sync::OnceCell;
@@ -12,7 +14,21 @@ pub(crate) struct Session {
     pub(crate) terminal: Terminal,
     /// Function that returns the definition of the command line, for completion and manual pages.
     pub(crate) command: fn() -> clap::Command,
+    /// Service of the commands.
+    place: Place,
     client: OnceCell<Client>,
+    #[cfg(unix)]
+    emulator: std::cell::OnceCell<Emulator>,
+}
+
+/// Service of the commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The service of the context.
+    Service,
+    /// The records of the jobs that ran on this machine, in an emulator.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Records,
 }
 
 impl Session {
@@ -21,8 +37,31 @@ impl Session {
         output: Output,
         terminal: Terminal,
         command: fn() -> clap::Command,
+        place: Place,
     ) -> Self {
-        Self { selection, output, terminal, command, client: OnceCell::new() }
+        Self {
+            selection,
+            output,
+            terminal,
+            command,
+            place,
+            client: OnceCell::new(),
+            #[cfg(unix)]
+            emulator: std::cell::OnceCell::new(),
+        }
+    }
+
+    /// Returns `true` if the jobs are those that ran on this machine.
+    pub(crate) fn has_records(&self) -> bool {
+        self.place == Place::Records
+    }
+
+    /// Stops the emulator of the records, if it was started.
+    pub(crate) async fn close(self) {
+        #[cfg(unix)]
+        if let Some(emulator) = self.emulator.into_inner() {
+            emulator.shutdown().await;
+        }
     }
 
     /// Returns the client. The first call reads the settings, and looks up the project if no
@@ -30,6 +69,12 @@ impl Session {
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
             .get_or_try_init(|| async {
+                #[cfg(unix)]
+                if self.has_records() {
+                    let (emulator, client) = crate::local_jobs::open().await?;
+                    self.emulator.get_or_init(|| emulator);
+                    return Ok(client);
+                }
                 self.selection.require_agreement()?;
                 Self::connect(&self.selection).await
             })

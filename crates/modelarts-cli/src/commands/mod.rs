@@ -14,7 +14,12 @@ pub use schemas::schemas;
 
 use clap::Subcommand;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use crate::{
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::Format,
+    session::{Place, Session},
+};
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -25,7 +30,7 @@ pub(crate) enum Command {
     Run(create::run::Run),
     /// Checks a job without sending anything.
     Check(create::check::Check),
-    /// Lists jobs, newest first.
+    /// Lists jobs, newest first, or the files in OBS.
     #[command(visible_alias = "list")]
     Ls(jobs::ls::Ls),
     /// Prints a job with its settings, phases and tasks.
@@ -46,6 +51,10 @@ pub(crate) enum Command {
     Rm(jobs::rm::Rm),
     /// Explains why a job failed or waits.
     Explain(jobs::explain::Explain),
+    /// Receives the outputs of a job.
+    Download(jobs::download::Download),
+    /// Copies a file from or to OBS.
+    Cp(sync::cp::Cp),
     /// Synchronizes a directory with OBS.
     Sync(sync::Sync),
     /// Lists the flavors of nodes.
@@ -87,6 +96,60 @@ impl Command {
         }
     }
 
+    /// Returns an error if the command does not print this format.
+    pub(crate) fn require_format(&self, format: Format) -> Result<(), Failure> {
+        let (is_printed, rule) = match format {
+            Format::Csv => (self.prints_rows(), "csv: the command prints no list"),
+            Format::Job => (matches!(self, Self::Show(_)), "job: only `modelarts show` prints it"),
+            _ => return Ok(()),
+        };
+        match is_printed {
+            true => Ok(()),
+            false => {
+                Err(Failure::usage(format_args!("--output {rule}; the format must be another")))
+            }
+        }
+    }
+
+    fn prints_rows(&self) -> bool {
+        match self {
+            Self::Events(command) => !command.follows(),
+            Self::Ls(_)
+            | Self::Diff(_)
+            | Self::Wait(_)
+            | Self::Update(_)
+            | Self::Stop(_)
+            | Self::Rm(_)
+            | Self::Download(_)
+            | Self::Flavors(_)
+            | Self::Engines(_)
+            | Self::Algorithms(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns the service of the command.
+    pub(crate) fn place(&self) -> Place {
+        #[cfg(unix)]
+        {
+            let local = match self {
+                Self::Ls(command) => command.local,
+                Self::Show(command) => command.local,
+                Self::Diff(command) => command.local,
+                Self::Logs(command) => command.local,
+                Self::Events(command) => command.local,
+                Self::Explain(command) => command.local,
+                Self::Download(command) => command.local,
+                Self::Rm(command) => command.local,
+                _ => return Place::Service,
+            };
+            if local.local {
+                return Place::Records;
+            }
+        }
+        Place::Service
+    }
+
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         match self {
             Self::Submit(command) => command.run(session).await,
@@ -102,6 +165,8 @@ impl Command {
             Self::Stop(command) => command.run(session).await,
             Self::Rm(command) => command.run(session).await,
             Self::Explain(command) => command.run(session).await,
+            Self::Download(command) => command.run(session).await,
+            Self::Cp(command) => command.run(session).await,
             Self::Sync(command) => command.run(session).await,
             Self::Flavors(command) => command.run(session).await,
             Self::Engines(command) => command.run(session).await,

@@ -27,6 +27,8 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<jobs::events::EventRow>();
     all.list::<jobs::wait::WaitRow>();
     all.list::<jobs::results::JobResult>();
+    all.list::<jobs::download::OutputRow>();
+    all.list::<sync::objects::ObjectRow>();
     all.document::<jobs::explain::DiagnosisDocument>("diagnosis");
     all.list::<catalog::flavors::FlavorRow>();
     all.list::<catalog::engines::EngineRow>();

@@ -66,7 +66,7 @@ impl<'a> Printer<'a> {
         let output = &session.output;
         let sink = match output.format {
             Format::Table | Format::Wide | Format::Ndjson => Sink::Stdout(Stdout::lock()),
-            Format::Json | Format::Yaml | Format::Id => Sink::Stderr(String::new()),
+            _ => Sink::Stderr(String::new()),
         };
         let repetitions = match output.is_terminal() {
             true => Repetitions::Live,

@@ -21,6 +21,10 @@ pub(crate) enum Format {
     Yaml,
     /// Ids only, one on each line.
     Id,
+    /// Rows of a list with a header, separated by commas.
+    Csv,
+    /// A file that `submit -f` takes, which only `show` prints.
+    Job,
 }
 
 /// Arguments of the output.

@@ -12,6 +12,16 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
+/// Functions of jq that `jaq` lacks.
+const FORMATS: &str = r#"
+def _cell(string): if . == null then "" elif isstring then string elif isarray or isobject
+  then error("\(tojson) cannot be in a row; it must be text, a number or a boolean")
+  else tojson end;
+def @csv: [.[] | _cell("\"" + (split("\"") | join("\"\"")) + "\"")] | join(",");
+def @tsv: [.[] | _cell(reduce (["\\", "\\\\"], ["\t", "\\t"], ["\n", "\\n"], ["\r", "\\r"]) as $x
+  (.; split($x[0]) | join($x[1])))] | join("\t");
+"#;
+
 pub(crate) struct Filter {
     filter: jaq_core::Filter<JustLut<Val>>,
 }
@@ -24,7 +34,10 @@ impl Filter {
                 "--jq {code:?}: {reason}; it must be an expression of jq, such as .jobs[].id"
             ))
         };
-        let loader = Loader::new(jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()));
+        // The text is a constant, which the tests parse.
+        let formats = load::parse(FORMATS, |parser| parser.defs()).unwrap_or_default();
+        let known = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
+        let loader = Loader::new(known.chain(formats));
         let arena = Arena::default();
         let modules = loader.load(&arena, File { path: (), code }).map_err(|errors| {
             let first = errors.first().map(|(_, error)| syntax_error(error));
@@ -99,6 +112,17 @@ mod tests {
         let filter = Filter::compile(".jobs[] | select(.nodes > 1) | .name").unwrap();
         let jobs = json!({"jobs": [{"name": "a", "nodes": 1}, {"name": "b", "nodes": 2}]});
         assert_eq!(filter.apply(jobs).unwrap(), [json!("b")]);
+    }
+
+    #[test]
+    fn rows_are_separated_by_commas_or_tabs() {
+        let row = json!([null, "a\"b", 1.5, true, "x\ty\\"]);
+        let text = |code| Filter::compile(code).unwrap().apply(row.clone()).unwrap().remove(0);
+        assert_eq!(text("@csv"), json!(",\"a\"\"b\",1.5,true,\"x\ty\\\""));
+        assert_eq!(text("@tsv"), json!("\ta\"b\t1.5\ttrue\tx\\ty\\\\"));
+        let error = Filter::compile("[[1]] | @csv").unwrap().apply(json!(null)).unwrap_err();
+        let rule = "--jq: \"[1] cannot be in a row; it must be text, a number or a boolean\"";
+        assert_eq!(error.to_string(), rule);
     }
 
     #[test]

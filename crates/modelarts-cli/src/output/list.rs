@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, layout::Layout, no_id, stdout::Stdout, text::one_line},
+    output::{Format, Output, csv, layout::Layout, no_id, stdout::Stdout, text::one_line},
     terminal::{self, Emphasis, Terminal},
 };
 
@@ -112,6 +112,8 @@ struct Printer<'a, R: 'static> {
     layout: Option<Layout>,
     /// Rows of the document that the formats `json` and `yaml` print as a whole.
     rows: Vec<R>,
+    /// `true` if the header of the format `csv` is printed.
+    has_header: bool,
 }
 
 impl<'a, R: Row> Printer<'a, R> {
@@ -122,6 +124,7 @@ impl<'a, R: Row> Printer<'a, R> {
             columns: select(R::COLUMNS, output.columns.as_deref(), wide)?,
             layout: None,
             rows: Vec::new(),
+            has_header: false,
         })
     }
 
@@ -140,11 +143,26 @@ impl<'a, R: Row> Printer<'a, R> {
                 }
                 Ok(())
             }
-            Format::Json | Format::Yaml => {
+            Format::Csv => self.print_csv(&rows, stdout),
+            Format::Json | Format::Yaml | Format::Job => {
                 self.rows.extend(rows);
                 Ok(())
             }
         }
+    }
+
+    /// Prints the fields of the rows, or the texts of the columns that the user has chosen.
+    fn print_csv(&mut self, rows: &[R], stdout: &mut Stdout) -> Result<(), Failure> {
+        let has_header = std::mem::replace(&mut self.has_header, true);
+        if self.output.columns.is_none() {
+            return stdout.write(&csv::records(rows, has_header)?);
+        }
+        let plain = |text: String| anstream::adapter::strip_str(&text).to_string();
+        let header = headings(&self.columns).into_iter().map(|name| plain(name).to_lowercase());
+        let header = (!has_header).then(|| header.collect());
+        let rows = cells(&self.columns, rows);
+        let rows = rows.into_iter().map(|row| row.into_iter().map(plain).collect());
+        stdout.write(&csv::lines(header.into_iter().chain(rows))?)
     }
 
     fn print_table(&mut self, rows: &[R], stdout: &mut Stdout) -> Result<(), Failure> {

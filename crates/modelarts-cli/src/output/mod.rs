@@ -4,6 +4,7 @@
 //! object with the field `schema_version`; within a version, fields are only added. The schemas are
 //! in the folder `schemas/` of the package; `schemas` in `commands` lists the types.
 
+mod csv;
 mod format;
 mod jq;
 mod layout;
@@ -85,7 +86,8 @@ impl Output {
                 Some(id) => stdout.line(id)?,
                 None => return Err(no_id()),
             },
-            Format::Json | Format::Ndjson | Format::Yaml => {
+            Format::Csv => return Err(no_rows()),
+            Format::Json | Format::Ndjson | Format::Yaml | Format::Job => {
                 self.print_json(&mut stdout, document)?;
             }
         }
@@ -102,6 +104,7 @@ impl Output {
                 stdout.line(&to_line(document)?)?;
             }
             Format::Id => return Err(no_id()),
+            Format::Csv => return Err(no_rows()),
             _ => self.print_json(&mut stdout, document)?,
         }
         stdout.flush()
@@ -136,7 +139,7 @@ impl Output {
     pub(crate) fn body(&self, body: &Value) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
-            Format::Table | Format::Wide => {
+            Format::Table | Format::Wide | Format::Job => {
                 stdout.write(&yaml_serde::to_string(body).map_err(Failure::local)?)?;
             }
             _ => self.print_filtered(&mut stdout, body)?,
@@ -175,6 +178,10 @@ impl Output {
             _ => stdout.line(&serde_json::to_string_pretty(value).map_err(Failure::local)?),
         }
     }
+}
+
+fn no_rows() -> Failure {
+    Failure::usage("--output csv: the result is no list; the format must be another")
 }
 
 fn no_id() -> Failure {

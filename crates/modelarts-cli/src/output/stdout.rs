@@ -25,6 +25,11 @@ impl Stdout {
         Self(BufWriter::with_capacity(1 << 16, stream))
     }
 
+    /// Writes bytes unchanged, such as those of a file.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        Ok(self.0.write_all(bytes)?)
+    }
+
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.0.write_all(text.as_bytes())?)
     }

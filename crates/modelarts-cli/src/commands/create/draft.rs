@@ -101,7 +101,8 @@ impl Draft {
         draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
         if !is_named && flags.parameters.text("name").is_none() {
             let base = base.and_then(|body| body["metadata"]["name"].as_str());
-            draft.edit(|job| job.name(generated_name(flags, base)));
+            let name = generated_name(flags, base, &text(&draft.job, "algorithm", "boot_file"));
+            draft.edit(|job| job.name(name));
         }
         // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
@@ -110,9 +111,7 @@ impl Draft {
         }
         draft.set_code(flags)?;
         draft.set_channels(flags)?;
-        if base.is_some() {
-            draft.renew_outputs(flags);
-        }
+        draft.renew_outputs(flags, base.is_some())?;
         draft.set_parameters(flags)?;
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
@@ -318,21 +317,31 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives each output of another job a new address, unless a flag gives one.
-    fn renew_outputs(&mut self, flags: &JobFlags) {
+    /// Gives each output of another job, and each output of a file without an address, a new
+    /// address, unless a flag gives one.
+    fn renew_outputs(&mut self, flags: &JobFlags, is_copy: bool) -> Result<(), Failure> {
         let body = self.job.body();
-        for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
+        let outputs = body["algorithm"]["outputs"].as_array();
+        for (index, output) in outputs.into_iter().flatten().enumerate() {
             let Some(name) = output["name"].as_str() else {
                 continue;
             };
+            let has_address = !output["remote"].is_null();
             let is_given = flags.out.iter().any(|text| {
                 let channel = output_channel(text).ok();
                 channel.is_some_and(|channel| channel.name.as_deref().unwrap_or(OUTPUT) == name)
             });
-            if !is_given {
-                self.outputs.push(name.to_owned());
+            if is_given || (has_address && !is_copy) {
+                continue;
+            }
+            self.outputs.push(name.to_owned());
+            if !has_address {
+                let field = format!("algorithm.outputs[{index}].remote.obs.obs_url");
+                let address = format!("{UNSTAGED}/out/{name}/");
+                self.job = self.job.clone().set_field(&field, &address)?;
             }
         }
+        Ok(())
     }
 
     fn set_parameters(&mut self, flags: &JobFlags) -> Result<(), Failure> {
@@ -415,14 +424,15 @@ fn without_suffix(name: &str) -> &str {
     }
 }
 
-/// Returns a probably unique name: that of the script or directory, or of the job `base`, and a
-/// random suffix.
-pub(super) fn generated_name(flags: &JobFlags, base: Option<&str>) -> String {
+/// Returns a probably unique name: that of the script or directory, of the job `base`, or of the
+/// boot file of a job file, and a random suffix.
+pub(super) fn generated_name(flags: &JobFlags, base: Option<&str>, boot_file: &str) -> String {
     if let Some(base) = base {
         let stem: String = without_suffix(base).chars().take(MAX_STEM).collect();
         return format!("{stem}-{}", random_suffix());
     }
     let source = flags.script.as_deref().or(flags.code_dir.as_deref());
+    let source = source.or(Some(boot_file));
     let stem = source.and_then(|source| {
         let path = source.trim_end_matches('/');
         let canonical = fs::canonicalize(path).ok();

@@ -19,3 +19,6 @@ mod staging;
 mod submission;
 pub(crate) mod submit;
 mod values;
+
+pub(crate) use outputs::{OUTPUT_DIRECTORY, ignore_outputs};
+pub(crate) use staging::{Bars, total};

@@ -1,5 +1,7 @@
 //! Check that a job does not overwrite files in its outputs.
 
+use std::path::Path;
+
 use futures::TryStreamExt;
 use modelarts_ext::{Client, Error, Job};
 use modelarts_obs::{ObsPath, Staging};
@@ -12,6 +14,20 @@ use crate::{
 
 /// Workspace that a search without a workspace covers (`openapi/SOURCES.md`, D-109).
 const DEFAULT_WORKSPACE: &str = "0";
+
+/// Directory for the outputs of jobs, if no other is given.
+pub(crate) const OUTPUT_DIRECTORY: &str = "modelarts-output";
+
+/// Creates [`OUTPUT_DIRECTORY`] with a `.gitignore` file, so that outputs are neither committed nor
+/// sent as code.
+pub(crate) fn ignore_outputs() {
+    let directory = Path::new(OUTPUT_DIRECTORY);
+    let file = directory.join(".gitignore");
+    // Without the file, later jobs send the outputs as code. The present command does not fail.
+    if std::fs::create_dir_all(directory).is_ok() && !file.exists() {
+        let _ = std::fs::write(file, "*\n");
+    }
+}
 
 /// An output whose address the user has chosen.
 struct ChosenOutput {

@@ -19,10 +19,6 @@ use crate::{
     session::Session,
 };
 
-/// Directory for the outputs of jobs on this machine.
-#[cfg(unix)]
-const OUTPUT: &str = "modelarts-output";
-
 /// Help of `--timeout`. When the time limit passes, a job on this machine is stopped.
 const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on \
     the service continues: 30m, 12h";
@@ -75,31 +71,22 @@ mod unix {
     use modelarts_ext::Client;
     use serde_json::Value;
 
-    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
+    use super::{ExitStatus, Failure, FollowFlags, PathBuf, Run, Session};
     use crate::{
         commands::create::{
             check::{check_draft, require_sound_file},
             choices::complete,
             draft::Draft,
             local::LocalService,
-            outputs::require_free_outputs,
+            outputs::{OUTPUT_DIRECTORY, ignore_outputs, require_free_outputs},
             submission::{Followed, Target, printer, require_tags},
             submit::{Mode, submit},
         },
         context::Context,
         follow::{Interrupt, Item, Printer, now},
+        local_jobs::record,
         output::Format,
     };
-
-    /// Adds a `.gitignore` file, so that outputs are neither committed nor sent as code.
-    fn ignore_outputs() {
-        let directory = PathBuf::from(OUTPUT);
-        let file = directory.join(".gitignore");
-        // Without the file, later jobs send the outputs as code. The present job does not fail.
-        if std::fs::create_dir_all(&directory).is_ok() && !file.exists() {
-            let _ = std::fs::write(file, "*\n");
-        }
-    }
 
     impl Run {
         pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
@@ -192,13 +179,13 @@ mod unix {
                 obs: Some(service.obs.clone()),
                 is_local: true,
             };
-            let name = draft.name();
+            let (name, secrets) = (draft.name(), draft.inherited.clone());
             let bucketless = Draft { bucket: None, ..draft };
             if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
                 ignore_outputs();
             }
             let job = target.submit(bucketless, printer, interrupt).await?;
-            let directory = || PathBuf::from(OUTPUT).join(&name);
+            let directory = || PathBuf::from(OUTPUT_DIRECTORY).join(&name);
             let flags = FollowFlags {
                 timeout: self.smoke.or(self.follow.timeout),
                 exit_code: self.follow.exit_code,
@@ -208,7 +195,11 @@ mod unix {
                     false => Some(self.follow.download.clone().unwrap_or_else(directory)),
                 },
             };
-            target.follow(&job, &flags, printer, interrupt).await
+            let followed = target.follow(&job, &flags, printer, interrupt).await;
+            if let Ok(job) = job.get().await {
+                record(&job, &secrets, &flags.download.unwrap_or_else(directory)).await;
+            }
+            followed
         }
     }
 }

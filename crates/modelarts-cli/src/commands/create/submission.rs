@@ -11,26 +11,20 @@ use modelarts_ext::{
     Client, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
     types::CreateTrainJobTagsRequest,
 };
-use modelarts_obs::{JobExt, Obs, Staging};
+use modelarts_obs::{Obs, Staging};
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
     commands::{
-        create::{
-            choices::complete,
-            draft::Draft,
-            staging::{Bars, done, total},
-            values::Pair,
-        },
-        jobs::time_span,
+        create::{choices::complete, draft::Draft, staging::done, values::Pair},
+        jobs::{download::receive_outputs, time_span},
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::{End, Interrupt, Item, JobEnd, JobName, Printer, follow, now, updates},
     job_reference::{project, remember},
     output::{self, Document, Format, obs_address},
-    progress::amount,
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -178,7 +172,7 @@ impl Target<'_> {
         if let (Some(directory), false) = (&flags.download, *outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
-                note!("interrupted; `modelarts sync` receives the other files");
+                note!("interrupted; `modelarts download` receives the other files");
                 return Ok(Followed { end, status: ExitStatus::Interrupted });
             };
             end.downloaded = downloaded?;
@@ -228,7 +222,7 @@ impl Target<'_> {
             let url = obs_address(url);
             note!("  {name}  {url}");
             if outcome.is_completed() && !downloads {
-                note!("  receive it with: modelarts sync {url} ./{name}");
+                note!("  receive it with: modelarts download {}", job.name());
             }
         }
     }
@@ -263,26 +257,14 @@ impl Target<'_> {
         job: &Job,
         directory: &Path,
     ) -> Result<BTreeMap<String, String>, Failure> {
-        let bars = Bars::new(self.session.terminal);
-        let drawn = bars.clone();
-        let mut download = job
-            .download_outputs(directory)
-            .on_progress(move |name, progress| drawn.update(name, progress));
-        if let Some(obs) = &self.obs {
-            download = download.obs(obs.clone());
-        }
-        let outputs = download.await;
-        bars.clear();
-        let mut directories = BTreeMap::new();
-        for output in outputs? {
-            let received = total(&output.summary);
-            let place = output.directory.display();
-            done(&output.name, &format!("{} → {place}", amount(received)));
-            if received.files > 0 {
-                directories.insert(output.name, place.to_string());
-            }
-        }
-        Ok(directories)
+        let obs = self.obs.as_ref();
+        let outputs = receive_outputs(job, None, directory, obs, self.session.terminal).await?;
+        let directories = outputs.into_iter().filter_map(|output| {
+            let (name, text) = output.line();
+            done(&name, &text);
+            output.into_directory()
+        });
+        Ok(directories.collect())
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct Diff {
     /// Second job.
     #[arg(value_name = "JOB")]
     second: String,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 /// A field that differs between two jobs, and the names of both.

@@ -57,6 +57,9 @@ pub(crate) struct Events {
     /// Prints each event as one line with its time, its source and its unchanged message.
     #[arg(long)]
     raw: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 fn level() -> impl TypedValueParser<Value = EventLevel> {
@@ -152,6 +155,10 @@ impl Start {
 }
 
 impl Events {
+    pub(crate) fn follows(&self) -> bool {
+        self.follow
+    }
+
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let job = self.job.find(client).await?;

@@ -30,6 +30,9 @@ const PLATFORM_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct Explain {
     #[command(flatten)]
     job: JobArgument,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 /// Diagnosis of a job.

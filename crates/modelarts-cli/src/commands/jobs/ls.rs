@@ -9,9 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::jobs::{
-        arguments::{moment, positive_number},
-        selection::JobConditions,
+    commands::{
+        jobs::{
+            arguments::{moment, positive_number},
+            selection::JobConditions,
+        },
+        sync::objects,
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -25,6 +28,12 @@ const MAX_IN_FLIGHT: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
+    /// Directory in OBS whose objects are listed instead of jobs: obs://BUCKET/DIR/.
+    #[arg(value_name = "PLACE")]
+    place: Option<String>,
+    /// Lists all objects below PLACE, and not only its directories.
+    #[arg(short = 'R', long, requires = "place")]
+    recursive: bool,
     #[command(flatten)]
     selection: JobConditions,
     /// Only jobs created since this time: 4d, 12h, 30m, 2026-01-15, 2026-01-15T08:30:00Z.
@@ -39,6 +48,9 @@ pub(crate) struct Ls {
         allow_negative_numbers = true
     )]
     limit: Option<u64>,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 /// Maximum number of running jobs of a page whose logs are read, up to 5 MB each, and the time for
@@ -130,6 +142,14 @@ impl Row for JobRow {
 
 impl Ls {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        if let Some(place) = &self.place {
+            if !self.selection.is_empty() || self.since.is_some() || self.limit.is_some() {
+                return Err(Failure::usage(
+                    "ls must have PLACE, or conditions that select jobs, but not both",
+                ));
+            }
+            return objects::list(session, place, self.recursive).await;
+        }
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
         let selection = self.selection;

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod diff;
+pub(crate) mod download;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod logs;

@@ -58,6 +58,9 @@ pub(crate) struct Rm {
     /// Prints the jobs on stderr, and deletes none.
     #[arg(long)]
     dry_run: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 impl Rm {
@@ -99,9 +102,17 @@ impl Rm {
             note("dry run: no job was deleted");
             return Ok(ExitStatus::Success);
         }
-        let (number, place) = (count(jobs.len() as u64, "job"), Session::place(client));
+        let number = count(jobs.len() as u64, "job");
+        let place = match session.has_records() {
+            true => "the records of this machine".to_owned(),
+            false => Session::place(client),
+        };
         let what = format!("delete {number} with events and logs in {place}");
         confirm(session.terminal, self.yes, what)?;
+        #[cfg(unix)]
+        if session.has_records() {
+            crate::local_jobs::forget(&jobs)?;
+        }
         print_results(session, delete(client, &jobs)).await
     }
 }

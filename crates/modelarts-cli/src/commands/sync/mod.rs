@@ -1,5 +1,7 @@
 //! Command `modelarts sync`, which copies directories to and from OBS.
 
+pub(crate) mod cp;
+pub(crate) mod objects;
 mod report;
 
 pub(crate) use report::{SyncLine, SyncReport};
@@ -98,47 +100,63 @@ impl Sync {
                 confirm(session.terminal, false, action)?;
             }
         }
-        let transfer = self.transfer(session, &direction, sync.dry_run(self.dry_run));
-        let Some(report) = Interrupt::new().unless(transfer).await else {
-            terminal::note("interrupted; the same command continues from here");
-            return Err(Failure::Status(ExitStatus::Interrupted));
-        };
-        let report = report?;
-        if session.output.format != Format::Ndjson {
-            session.output.document(&report)?;
-        }
-        Ok(ExitStatus::Success)
-    }
-
-    /// Runs the synchronization. The format `ndjson` prints each event.
-    async fn transfer(
-        &self,
-        session: &Session,
-        direction: &Direction,
-        sync: DirectorySync,
-    ) -> Result<SyncReport, Failure> {
-        let is_stream = session.output.format == Format::Ndjson;
-        let bars = ProgressBars::new(session.terminal, !is_stream && !self.dry_run);
-        let bar = bars.transfer("Sync");
-        let mut report =
-            SyncReport::new(&self.source, &self.target, self.dry_run, direction.words());
-        let mut events = sync.stream();
-        while let Some(progress) = events.try_next().await? {
-            bar.update(&progress);
-            if is_stream && let Some(line) = SyncLine::new(&progress) {
-                session.output.item(&line)?;
-            }
-            match progress.event {
-                SyncEvent::Transferred { path, bytes } => report.transferred(path, bytes),
-                SyncEvent::Deleted { path } => report.deleted(path),
-                SyncEvent::Finished(summary) => report.finish(summary),
-                _ => {}
-            }
-        }
-        bar.clear();
-        Ok(report)
+        let places = (self.source.as_str(), self.target.as_str());
+        let sync = sync.dry_run(self.dry_run);
+        report_of(session, places, self.dry_run, direction.words(), sync).await
     }
 }
+
+/// Runs a synchronization from a source to a target, and prints its report.
+async fn report_of(
+    session: &Session,
+    places: (&str, &str),
+    dry_run: bool,
+    words: Words,
+    sync: DirectorySync,
+) -> Result<ExitStatus, Failure> {
+    let transfer = transfer(session, places, dry_run, words, sync);
+    let Some(report) = Interrupt::new().unless(transfer).await else {
+        terminal::note("interrupted; the same command continues from here");
+        return Err(Failure::Status(ExitStatus::Interrupted));
+    };
+    let report = report?;
+    if session.output.format != Format::Ndjson {
+        session.output.document(&report)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Runs a synchronization. The format `ndjson` prints each event.
+async fn transfer(
+    session: &Session,
+    (source, target): (&str, &str),
+    dry_run: bool,
+    words: Words,
+    sync: DirectorySync,
+) -> Result<SyncReport, Failure> {
+    let is_stream = session.output.format == Format::Ndjson;
+    let bars = ProgressBars::new(session.terminal, !is_stream && !dry_run);
+    let bar = bars.transfer("Sync");
+    let mut report = SyncReport::new(source, target, dry_run, words);
+    let mut events = sync.stream();
+    while let Some(progress) = events.try_next().await? {
+        bar.update(&progress);
+        if is_stream && let Some(line) = SyncLine::new(&progress) {
+            session.output.item(&line)?;
+        }
+        match progress.event {
+            SyncEvent::Transferred { path, bytes } => report.transferred(path, bytes),
+            SyncEvent::Deleted { path } => report.deleted(path),
+            SyncEvent::Finished(summary) => report.finish(summary),
+            _ => {}
+        }
+    }
+    bar.clear();
+    Ok(report)
+}
+
+/// Name of a direction, and the verb of its transfer in the present and the past.
+type Words = (&'static str, &'static str, &'static str);
 
 enum Direction {
     Up(PathBuf, ObsPath),
@@ -176,8 +194,7 @@ impl Direction {
         }
     }
 
-    /// Returns the name of the direction, and the verb of the transfer in the present and the past.
-    fn words(&self) -> (&'static str, &'static str, &'static str) {
+    fn words(&self) -> Words {
         match self {
             Self::Up(..) => ("upload", "send", "sent"),
             Self::Down(..) => ("download", "receive", "received"),

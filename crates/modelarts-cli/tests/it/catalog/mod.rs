@@ -3,4 +3,5 @@
 mod algorithms;
 mod api;
 mod flavors;
+mod objects;
 mod sync;

@@ -257,6 +257,31 @@ async fn a_topic_must_be_a_urn_of_smn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_file_of_a_job_is_submitted_with_new_outputs() {
+    let site = Site::start().await;
+    site.script("");
+    let flags = "--name leaves-a2b3 --out train_url --env SEED=7 --env API_KEY=hunter2";
+    site.submit(flags).await.code(0);
+    let shown = support::assert(site.command("show leaves-a2b3 -o job")).await.code(0);
+    assert_eq!(
+        stderr(&shown),
+        "the secret API_KEY is not in the file; submit it with --env API_KEY\n"
+    );
+    site.fixture.write("job.yaml", &stdout(&shown));
+    support::assert(site.command("check -f job.yaml")).await.code(0);
+    let again = support::assert(site.command("submit -f job.yaml -o json")).await.code(0);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&again)).unwrap();
+    let name = document["job"]["name"].as_str().unwrap();
+    assert!(name.starts_with("train-"), "{name}");
+    let address = document["outputs"]["train_url"].as_str().unwrap();
+    assert!(address.starts_with(&format!("obs://team/modelarts/out/{name}-")), "{address}");
+    let output = support::assert(site.command("ls -o job")).await.code(2);
+    output.stderr_eq(
+        "error: --output job: only `modelarts show` prints it; the format must be another\n",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_submitted_again_with_changes_and_new_outputs() {
     let site = Site::start().await;
     site.script(

@@ -1,7 +1,9 @@
 //! Commands on existing jobs.
 
+mod download;
 mod events;
 mod explain;
+mod local;
 mod logs;
 mod ls;
 mod references;

@@ -67,6 +67,9 @@ pub(crate) struct Logs {
     /// Leaves out the lines of the platform.
     #[arg(long)]
     no_system: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 impl Logs {

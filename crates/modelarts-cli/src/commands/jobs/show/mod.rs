@@ -8,9 +8,11 @@ pub(crate) use document::JobDocument;
 use std::time::SystemTime;
 
 use clap::Args;
+use modelarts_ext::{Job, masking::mask_described};
 
 use crate::{
-    exit_status::ExitStatus, failure::Failure, job_reference::JobArgument, session::Session,
+    exit_status::ExitStatus, failure::Failure, job_reference::JobArgument, output::Format,
+    session::Session,
 };
 
 /// Maximum number of events that are read to determine the phases.
@@ -20,16 +22,49 @@ const MAX_EVENTS: usize = 1_000;
 pub(crate) struct Show {
     #[command(flatten)]
     job: JobArgument,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 impl Show {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
+        if session.output.format == Format::Job {
+            return print_file(session, &job).await;
+        }
         // The details of a job are useful even if its events cannot be read.
         let events = job.events().collect(MAX_EVENTS).await.unwrap_or_default();
         let document = JobDocument::new(&job, &events, SystemTime::now().into());
         session.output.document(&document)?;
         Ok(ExitStatus::Success)
     }
+}
+
+/// Prints a file that `submit -f` takes: without the name and the addresses of outputs, which are
+/// new for each job, and without secrets.
+async fn print_file(session: &Session, job: &Job) -> Result<ExitStatus, Failure> {
+    let mut body = job.copy_as(job.name()).await?.body();
+    if let Some(metadata) = body["metadata"].as_object_mut() {
+        metadata.remove("name");
+    }
+    let algorithm = &mut body["algorithm"];
+    for output in algorithm["outputs"].as_array_mut().into_iter().flatten() {
+        if let Some(output) = output.as_object_mut() {
+            output.remove("remote");
+        }
+    }
+    mask_described(&mut body, &[]);
+    if let Some(variables) = body["algorithm"]["environments"].as_object_mut() {
+        variables.retain(|name, value| {
+            let is_secret = value.as_str() == Some("***");
+            if is_secret {
+                note!("the secret {name} is not in the file; submit it with --env {name}");
+            }
+            !is_secret
+        });
+    }
+    session.output.body(&body)?;
+    Ok(ExitStatus::Success)
 }

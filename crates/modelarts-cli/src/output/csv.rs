@@ -1,0 +1,68 @@
+//! Lists in the format `csv`.
+
+use ::csv::Writer;
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Returns the fields of rows as lines, after a header unless there is one already.
+pub(super) fn records<R: Serialize>(rows: &[R], has_header: bool) -> Result<String, Failure> {
+    let mut records = Vec::new();
+    for row in rows {
+        // The text keeps the order of the fields.
+        let text = serde_json::to_string(row).map_err(Failure::local)?;
+        let fields: IndexMap<String, Value> =
+            serde_json::from_str(&text).map_err(Failure::local)?;
+        if records.is_empty() && !has_header {
+            records.push(fields.keys().cloned().collect());
+        }
+        records.push(fields.into_values().map(cell).collect());
+    }
+    lines(records)
+}
+
+/// Returns records as lines.
+pub(super) fn lines(records: impl IntoIterator<Item = Vec<String>>) -> Result<String, Failure> {
+    let mut writer = Writer::from_writer(Vec::new());
+    for record in records {
+        writer.write_record(record).map_err(Failure::local)?;
+    }
+    let bytes = writer.into_inner().map_err(Failure::local)?;
+    String::from_utf8(bytes).map_err(Failure::local)
+}
+
+/// Returns a value as text. Lists and objects are JSON.
+fn cell(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Row {
+        name: &'static str,
+        end: Option<u64>,
+        also: Value,
+    }
+
+    #[test]
+    fn rows_have_a_header_and_their_fields_in_order() {
+        let rows = [
+            Row { name: "a,\"b\"", end: None, also: json!({"x": 1}) },
+            Row { name: "c", end: Some(2), also: json!(true) },
+        ];
+        let text = "name,end,also\n\"a,\"\"b\"\"\",,\"{\"\"x\"\":1}\"\nc,2,true\n";
+        assert_eq!(records(&rows, false).unwrap(), text);
+        assert_eq!(records(&rows[1..], true).unwrap(), "c,2,true\n");
+    }
+}
