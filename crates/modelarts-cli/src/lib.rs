@@ -11,6 +11,7 @@
 mod terminal;
 
 mod arguments;
+mod chart;
 mod commands;
 mod confirmation;
 mod context;

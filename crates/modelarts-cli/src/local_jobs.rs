@@ -50,6 +50,12 @@ struct Record {
     outputs: PathBuf,
 }
 
+impl Record {
+    fn name(&self) -> &str {
+        self.seed["job"]["metadata"]["name"].as_str().unwrap_or_default()
+    }
+}
+
 fn directory() -> Option<PathBuf> {
     Some(state_directory()?.join("local"))
 }
@@ -73,6 +79,10 @@ fn write(job: &Job, seed: Value, outputs: &Path) -> io::Result<()> {
     let record = Record { seed, outputs: std::path::absolute(outputs)? };
     let created = job.created_at().map_or(0, Timestamp::as_epoch_millis);
     let file = directory.join(format!("{created}-{}.json", job.id()));
+    // A service has no two jobs with one name.
+    for (path, _) in records().iter().filter(|(_, record)| record.name() == job.name()) {
+        fs::remove_file(path)?;
+    }
     replace(&file, &serde_json::to_vec(&record)?)?;
     let files = files(&directory);
     for old in files.iter().take(files.len().saturating_sub(MAX_RECORDS)) {
@@ -161,7 +171,17 @@ pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
         }
     }
     let emulator = builder.start().await.map_err(Failure::local)?;
-    for (path, record) in &records {
+    restore(&emulator, |_| true).await?;
+    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+    Ok((emulator, client))
+}
+
+/// Adds the recorded jobs with selected names to an emulator.
+pub(crate) async fn restore(
+    emulator: &Emulator,
+    selects: impl Fn(&str) -> bool,
+) -> Result<(), Failure> {
+    for (path, record) in records().iter().filter(|(_, record)| selects(record.name())) {
         add_files(emulator.obs_root(), &record.seed["job"]["algorithm"]).map_err(Failure::local)?;
         let text = json!({"jobs": [record.seed]}).to_string();
         let seeded = match Seeds::from_json(&text) {
@@ -172,8 +192,7 @@ pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
             note(format_args!("left out {}: {error}", path.display()));
         }
     }
-    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
-    Ok((emulator, client))
+    Ok(())
 }
 
 /// Creates the directories and the boot file of a job, which are empty: the emulator accepts no

@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Submit(create::submit::Submit),
     /// Runs a job on this machine, on the embedded emulator, without an account.
     Run(create::run::Run),
+    /// Runs combinations of hyper-parameters, and ranks them by a metric.
+    Sweep(create::sweep::Sweep),
     /// Checks a job without sending anything.
     Check(create::check::Check),
     /// Lists jobs, newest first, or the files in OBS.
@@ -37,8 +39,12 @@ pub(crate) enum Command {
     Show(jobs::show::Show),
     /// Compares two jobs: how they were made, and how they went.
     Diff(jobs::diff::Diff),
+    /// Lists the trials of a hyper-parameter search of the service, the best first.
+    Trials(jobs::trials::Trials),
     /// Prints the logs of a job.
     Logs(jobs::logs::Logs),
+    /// Draws the usage of a job, and the values that it prints.
+    Metrics(jobs::metrics::Metrics),
     /// Prints the events of a job.
     Events(jobs::events::Events),
     /// Waits for the end of jobs; the exit code is their outcome.
@@ -84,13 +90,13 @@ pub(crate) enum Command {
 impl Command {
     /// Returns `true` if the command runs the emulator or the console page in this process.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Dev(_) | Self::Console(_))
+        matches!(self, Self::Run(_) | Self::Sweep(_) | Self::Dev(_) | Self::Console(_))
     }
 
     /// Returns `true` if the exit code is the outcome of a job.
     pub(crate) fn has_outcome(&self) -> bool {
         match self {
-            Self::Submit(_) | Self::Run(_) | Self::Wait(_) => true,
+            Self::Submit(_) | Self::Run(_) | Self::Sweep(_) | Self::Wait(_) => true,
             Self::Logs(command) => command.has_outcome(),
             _ => false,
         }
@@ -121,6 +127,9 @@ impl Command {
             | Self::Stop(_)
             | Self::Rm(_)
             | Self::Download(_)
+            | Self::Sweep(_)
+            | Self::Metrics(_)
+            | Self::Trials(_)
             | Self::Flavors(_)
             | Self::Engines(_)
             | Self::Algorithms(_) => true,
@@ -154,11 +163,14 @@ impl Command {
         match self {
             Self::Submit(command) => command.run(session).await,
             Self::Run(command) => command.run(session).await,
+            Self::Sweep(command) => command.run(session).await,
             Self::Check(command) => command.run(session).await,
             Self::Ls(command) => command.run(session).await,
             Self::Show(command) => command.run(session).await,
             Self::Diff(command) => command.run(session).await,
+            Self::Trials(command) => command.run(session).await,
             Self::Logs(command) => command.run(session).await,
+            Self::Metrics(command) => command.run(session).await,
             Self::Events(command) => command.run(session).await,
             Self::Wait(command) => command.run(session).await,
             Self::Update(command) => command.run(session).await,

@@ -172,9 +172,7 @@ impl JobEnd {
     }
 
     pub(crate) fn outcome(mut self, outcome: &Outcome) -> Self {
-        // The outcome is serialized as an object with its name.
-        let json = serde_json::to_value(outcome).unwrap_or_default();
-        self.outcome = json["outcome"].as_str().map(str::to_owned);
+        self.outcome = outcome_name(outcome);
         self.summary = Some(outcome.to_string());
         match outcome {
             Outcome::Completed => self.exit_code = Some(0),
@@ -192,6 +190,13 @@ impl JobEnd {
         self.summary = Some(summary.to_owned());
         self
     }
+}
+
+/// Returns the name of an outcome, such as `completed`.
+pub(crate) fn outcome_name(outcome: &Outcome) -> Option<String> {
+    // The outcome is serialized as an object with its name.
+    let json = serde_json::to_value(outcome).ok()?;
+    json["outcome"].as_str().map(str::to_owned)
 }
 
 /// Returns the current time in the format of RFC 3339, with milliseconds.

@@ -9,7 +9,7 @@ mod item;
 mod printer;
 
 pub(crate) use interrupt::Interrupt;
-pub(crate) use item::{EventItem, Item, JobEnd, JobName, now};
+pub(crate) use item::{EventItem, Item, JobEnd, JobName, now, outcome_name};
 pub(crate) use printer::{Printer, note_connection};
 
 use std::{pin::pin, time::Duration};

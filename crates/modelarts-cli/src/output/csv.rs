@@ -2,19 +2,26 @@
 
 use ::csv::Writer;
 use indexmap::IndexMap;
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, output::Row};
 
-/// Returns the fields of rows as lines, after a header unless there is one already.
-pub(super) fn records<R: Serialize>(rows: &[R], has_header: bool) -> Result<String, Failure> {
+/// Field with the values of a row.
+const VALUES: &str = "values";
+
+/// Returns the fields of rows as lines, after a header unless there is one already. The values of
+/// rows are columns of their own, after the fields.
+pub(super) fn records<R: Row>(rows: &[R], has_header: bool) -> Result<String, Failure> {
     let mut records = Vec::new();
     for row in rows {
         // The text keeps the order of the fields.
         let text = serde_json::to_string(row).map_err(Failure::local)?;
-        let fields: IndexMap<String, Value> =
+        let mut fields: IndexMap<String, Value> =
             serde_json::from_str(&text).map_err(Failure::local)?;
+        if fields.get(VALUES).is_some_and(Value::is_object) {
+            fields.shift_remove(VALUES);
+            fields.extend(row.values().iter().cloned());
+        }
         if records.is_empty() && !has_header {
             records.push(fields.keys().cloned().collect());
         }
@@ -34,7 +41,7 @@ pub(super) fn lines(records: impl IntoIterator<Item = Vec<String>>) -> Result<St
 }
 
 /// Returns a value as text. Lists and objects are JSON.
-fn cell(value: Value) -> String {
+pub(super) fn cell(value: Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text,
@@ -44,25 +51,41 @@ fn cell(value: Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use schemars::JsonSchema;
+    use serde::Serialize;
     use serde_json::json;
 
     use super::*;
+    use crate::output::Column;
 
-    #[derive(Serialize)]
-    struct Row {
+    #[derive(Serialize, JsonSchema)]
+    struct Trial {
         name: &'static str,
         end: Option<u64>,
         also: Value,
+        #[serde(serialize_with = "crate::output::as_object")]
+        #[schemars(with = "Value")]
+        values: Vec<(String, Value)>,
+    }
+
+    impl Row for Trial {
+        const LIST: &'static str = "trials";
+        const COLUMNS: &'static [Column<Self>] = &[];
+
+        fn values(&self) -> &[(String, Value)] {
+            &self.values
+        }
     }
 
     #[test]
     fn rows_have_a_header_and_their_fields_in_order() {
+        let lr = |value: f64| vec![("lr".to_owned(), json!(value))];
         let rows = [
-            Row { name: "a,\"b\"", end: None, also: json!({"x": 1}) },
-            Row { name: "c", end: Some(2), also: json!(true) },
+            Trial { name: "a,\"b\"", end: None, also: json!({"x": 1}), values: lr(0.1) },
+            Trial { name: "c", end: Some(2), also: json!(true), values: lr(2.0) },
         ];
-        let text = "name,end,also\n\"a,\"\"b\"\"\",,\"{\"\"x\"\":1}\"\nc,2,true\n";
+        let text = "name,end,also,lr\n\"a,\"\"b\"\"\",,\"{\"\"x\"\":1}\",0.1\nc,2,true,2.0\n";
         assert_eq!(records(&rows, false).unwrap(), text);
-        assert_eq!(records(&rows[1..], true).unwrap(), "c,2,true\n");
+        assert_eq!(records(&rows[1..], true).unwrap(), "c,2,true,2.0\n");
     }
 }

@@ -6,10 +6,13 @@ use futures::{Stream, StreamExt};
 use modelarts_ext::Error;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, csv, layout::Layout, no_id, stdout::Stdout, text::one_line},
+    output::{
+        Format, Output, csv, csv::cell, layout::Layout, no_id, stdout::Stdout, text::one_line,
+    },
     terminal::{self, Emphasis, Terminal},
 };
 
@@ -46,6 +49,17 @@ pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
     const LIST: &'static str;
     /// Columns, in the order of the format `wide`.
     const COLUMNS: &'static [Column<Self>];
+
+    /// Returns `true` if rows may have a value with this name as another column.
+    fn may_have_value(_name: &str) -> bool {
+        false
+    }
+
+    /// Returns the values that are further columns, with their names, which are those of all rows.
+    /// The JSON has them as the field `values`.
+    fn values(&self) -> &[(String, Value)] {
+        &[]
+    }
 
     /// Returns the id of the row; `None` if it has no id.
     fn id(&self) -> Option<&str> {
@@ -94,6 +108,14 @@ impl Output {
     }
 }
 
+/// Serializes the values of a row as an object.
+pub(crate) fn as_object<S: Serializer>(
+    values: &[(String, Value)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(values.iter().map(|(name, value)| (name, value)))
+}
+
 /// Ends the stream before an error and stores the error, so that all formats print earlier rows.
 pub(crate) fn until_error<T>(
     pages: impl Stream<Item = Result<T, Error>>,
@@ -105,9 +127,42 @@ pub(crate) fn until_error<T>(
     })
 }
 
+/// A column of the table, or a value of the rows.
+enum Selected<R: 'static> {
+    Column(&'static Column<R>),
+    Value(String),
+}
+
+impl<R: Row> Selected<R> {
+    fn heading(&self) -> String {
+        match self {
+            Self::Column(column) => Terminal::styled(column.name, Emphasis::Bold),
+            Self::Value(name) => {
+                let name = name.rsplit_once(':').map_or(name.as_str(), |(_, name)| name);
+                Terminal::styled(name.to_uppercase(), Emphasis::Bold)
+            }
+        }
+    }
+
+    fn text(&self, row: &R) -> String {
+        match self {
+            Self::Column(column) => (column.text)(row),
+            Self::Value(name) => {
+                let value = row.values().iter().find(|(known, _)| known == name);
+                let text = value.map(|(_, value)| cell(value.clone()));
+                text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+            }
+        }
+    }
+
+    fn is_key(&self) -> bool {
+        matches!(self, Self::Column(Column { key: true, .. }))
+    }
+}
+
 struct Printer<'a, R: 'static> {
     output: &'a Output,
-    columns: Vec<&'static Column<R>>,
+    columns: Vec<Selected<R>>,
     /// Widths of the columns; `None` before the first page.
     layout: Option<Layout>,
     /// Rows of the document that the formats `json` and `yaml` print as a whole.
@@ -121,7 +176,7 @@ impl<'a, R: Row> Printer<'a, R> {
         let wide = output.format == Format::Wide;
         Ok(Self {
             output,
-            columns: select(R::COLUMNS, output.columns.as_deref(), wide)?,
+            columns: select(output.columns.as_deref(), wide)?,
             layout: None,
             rows: Vec::new(),
             has_header: false,
@@ -166,12 +221,18 @@ impl<'a, R: Row> Printer<'a, R> {
     }
 
     fn print_table(&mut self, rows: &[R], stdout: &mut Stdout) -> Result<(), Failure> {
-        if rows.is_empty() {
+        let Some(first) = rows.first() else {
             return Ok(());
-        }
+        };
         let mut layout = match self.layout.take() {
             Some(layout) => layout,
             None => {
+                if self.output.columns.is_none() {
+                    // The last column is the longest.
+                    let end = self.columns.len().saturating_sub(1);
+                    let names = first.values().iter().map(|(name, _)| name.clone());
+                    self.columns.splice(end..end, names.map(Selected::Value));
+                }
                 let mut excess = self.layout_of(rows).excess();
                 // Columns that the user has chosen are cut, but not left out.
                 if self.output.columns.is_some() {
@@ -194,7 +255,7 @@ impl<'a, R: Row> Printer<'a, R> {
     }
 
     fn layout_of(&self, rows: &[R]) -> Layout {
-        let keys = self.columns.iter().map(|column| column.key).collect();
+        let keys = self.columns.iter().map(Selected::is_key).collect();
         let mut layout = Layout::new(self.output.terminal.width(), keys);
         layout.add(&[headings(&self.columns)]);
         layout.add(&cells(&self.columns, rows));
@@ -212,17 +273,16 @@ impl<'a, R: Row> Printer<'a, R> {
 }
 
 /// Returns the columns with these names; if `names` is `None`, the columns of the format.
-fn select<'a, R>(
-    all: &'a [Column<R>],
-    names: Option<&[String]>,
-    wide: bool,
-) -> Result<Vec<&'a Column<R>>, Failure> {
+fn select<R: Row>(names: Option<&[String]>, wide: bool) -> Result<Vec<Selected<R>>, Failure> {
+    let all = R::COLUMNS;
     let Some(names) = names else {
-        return Ok(all.iter().filter(|column| wide || !column.wide).collect());
+        let columns = all.iter().filter(|column| wide || !column.wide);
+        return Ok(columns.map(Selected::Column).collect());
     };
     let find = |name: &String| {
         let found = all.iter().find(|column| column.name.eq_ignore_ascii_case(name.trim()));
-        found.ok_or_else(|| {
+        let value = || R::may_have_value(name).then(|| Selected::Value(name.clone()));
+        found.map(Selected::Column).or_else(value).ok_or_else(|| {
             let known: Vec<String> = all.iter().map(|column| column.name.to_lowercase()).collect();
             Failure::usage(format_args!(
                 "--columns {name:?}: no column has this name; it must be one of: {}",
@@ -233,14 +293,13 @@ fn select<'a, R>(
     names.iter().map(find).collect()
 }
 
-fn headings<R>(columns: &[&Column<R>]) -> Vec<String> {
-    let heading = |column: &&Column<R>| Terminal::styled(column.name, Emphasis::Bold);
-    columns.iter().map(heading).collect()
+fn headings<R: Row>(columns: &[Selected<R>]) -> Vec<String> {
+    columns.iter().map(Selected::heading).collect()
 }
 
-fn cells<R>(columns: &[&Column<R>], rows: &[R]) -> Vec<Vec<String>> {
+fn cells<R: Row>(columns: &[Selected<R>], rows: &[R]) -> Vec<Vec<String>> {
     let row = |row| {
-        let cells = columns.iter().map(|column| one_line((column.text)(row)));
+        let cells = columns.iter().map(|column| one_line(column.text(row)));
         cells.collect()
     };
     rows.iter().map(row).collect()

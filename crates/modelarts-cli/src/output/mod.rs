@@ -13,7 +13,7 @@ mod stdout;
 mod text;
 
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
-pub(crate) use list::{Column, Row, until_error};
+pub(crate) use list::{Column, Row, as_object, until_error};
 pub(crate) use modelarts_console::display::{bytes, duration, hardware, obs_address};
 pub(crate) use stdout::{Repetitions, Stdout, TaskLines};
 pub(crate) use text::{
@@ -58,6 +58,11 @@ impl Output {
 
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// Returns the names of the columns that the user has chosen.
+    pub(crate) fn columns(&self) -> &[String] {
+        self.columns.as_deref().unwrap_or_default()
     }
 
     /// Returns `true` if the output has the column with this name, in lower case.

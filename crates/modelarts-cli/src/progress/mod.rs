@@ -84,6 +84,21 @@ impl ProgressBars {
         }
     }
 
+    /// Returns `true` if bars are drawn.
+    pub(crate) fn is_drawn(&self) -> bool {
+        self.terminal.redraws && self.shown
+    }
+
+    /// Adds a line with a label and a message, which is redrawn.
+    pub(crate) fn spinner(&self, label: &str) -> ProgressBar {
+        let bar = ProgressBar::no_length()
+            .with_style(style("{spinner} {prefix}  {elapsed}  {wide_msg}"))
+            .with_prefix(label.to_owned());
+        let bar = self.bars.add(bar);
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
     /// Prints a line on stderr, above the bars.
     pub(crate) fn line(&self, text: impl fmt::Display) {
         self.bars.suspend(|| terminal::note(text));

@@ -2,7 +2,9 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    fmt,
     future::IntoFuture,
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,6 +19,7 @@ use crate::{
     },
     jobs::{
         create::CreateJob,
+        job::Job,
         polling::poller::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
@@ -53,7 +56,18 @@ pub struct SubmitAll {
     jobs: Vec<CreateJob>,
     at_most: usize,
     adopts: bool,
+    on_submitted: OnSubmitted,
     options: PollOptions,
+}
+
+/// Function that receives the index of a job, and the job.
+#[derive(Clone)]
+struct OnSubmitted(Arc<dyn Fn(usize, &Job) + Send + Sync>);
+
+impl fmt::Debug for OnSubmitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnSubmitted")
+    }
 }
 
 type IndexedResult = (usize, Result<Waited, Error>);
@@ -97,6 +111,7 @@ impl TrainingJobs {
             jobs: jobs.into_iter().collect(),
             at_most: 10,
             adopts: false,
+            on_submitted: OnSubmitted(Arc::new(|_, _| {})),
             options: PollOptions::default(),
         }
     }
@@ -115,6 +130,13 @@ impl SubmitAll {
     /// outputs; modelarts-obs gives the outputs of a job new addresses each time it is staged.
     pub fn adopt_existing(mut self) -> Self {
         self.adopts = true;
+        self
+    }
+
+    /// Sets a function that receives the index of each job and the job, after it was submitted or
+    /// [adopted](Self::adopt_existing).
+    pub fn on_submitted(mut self, function: impl Fn(usize, &Job) + Send + Sync + 'static) -> Self {
+        self.on_submitted = OnSubmitted(Arc::new(function));
         self
     }
 
@@ -162,6 +184,7 @@ impl SubmitAll {
             wait,
             at_most: self.at_most,
             adopts: self.adopts,
+            on_submitted: self.on_submitted,
             waiting: VecDeque::new(),
             submitted: HashMap::new(),
             errors: VecDeque::new(),
@@ -192,6 +215,7 @@ struct SubmitAllState {
     wait: JobsWait,
     at_most: usize,
     adopts: bool,
+    on_submitted: OnSubmitted,
     waiting: VecDeque<(usize, CreateJob)>,
     submitted: HashMap<String, usize>,
     errors: VecDeque<(usize, Error)>,
@@ -251,6 +275,7 @@ impl SubmitAllState {
             {
                 match job.clone().create(self.adopts).await {
                     Ok(job) => {
+                        (self.on_submitted.0)(index, &job);
                         self.submitted.insert(job.id().to_owned(), index);
                         match job.is_final() {
                             // An adopted job.

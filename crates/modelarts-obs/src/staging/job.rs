@@ -28,6 +28,7 @@ impl CreateJobExt for CreateJob {
             job: self,
             staging: staging.clone(),
             code: None,
+            excluded: Vec::new(),
             data: Vec::new(),
             outputs: Vec::new(),
             on_progress: Arc::new(|_, _| {}),
@@ -48,6 +49,8 @@ pub struct StageJob {
     job: CreateJob,
     staging: Staging,
     code: Option<(PathBuf, Option<String>)>,
+    /// Paths in the code directory that are not sent.
+    excluded: Vec<String>,
     data: Vec<(String, PathBuf)>,
     outputs: Vec<String>,
     on_progress: OnPart,
@@ -105,6 +108,13 @@ impl StageJob {
     ) -> Self {
         let boot_file = boot_file.into().map(str::to_owned);
         self.code = Some((directory.as_ref().to_owned(), boot_file));
+        self
+    }
+
+    /// Leaves out a file or a directory of the code directory, such as results that the program
+    /// writes there. The path is relative to the code directory, with slashes.
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.excluded.push(path.into());
         self
     }
 
@@ -198,7 +208,8 @@ impl StageJob {
             None => None,
             Some((directory, boot_file)) => {
                 let boot_file = boot_file.as_deref().map(without_dot);
-                let excluded = data_inside(directory, &self.data);
+                let mut excluded = data_inside(directory, &self.data);
+                excluded.extend(self.excluded.iter().cloned());
                 let code = Code::read(staging, directory, boot_file, excluded).await?;
                 job = job.code_dir(url(&code.path));
                 if let Some(boot_file) = boot_file {

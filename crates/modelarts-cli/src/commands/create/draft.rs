@@ -45,6 +45,8 @@ pub(crate) struct Draft {
     pub(crate) job: CreateJob,
     /// Local code directory, and the script in it that the job starts.
     pub(crate) code: Option<(PathBuf, Option<String>)>,
+    /// File with results of an earlier call, which is no part of the code.
+    pub(crate) result: Option<PathBuf>,
     /// Names and local directories of inputs.
     pub(crate) data: Vec<(String, PathBuf)>,
     /// Names of the outputs that get a new address.
@@ -91,6 +93,7 @@ impl Draft {
         let mut draft = Self {
             job,
             code: None,
+            result: None,
             data: Vec::new(),
             outputs: Vec::new(),
             bucket: flags.bucket.clone(),
@@ -115,6 +118,12 @@ impl Draft {
         draft.set_parameters(flags)?;
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
+        }
+        if flags.hang_retry {
+            draft.edit(CreateJob::hang_restart);
+        }
+        if flags.unconditional_retry {
+            draft.edit(CreateJob::unconditional_restart);
         }
         draft.set(&flags.notify, |job, topic| job.notify(topic.urn, topic.events));
         for set in &flags.set {
@@ -411,7 +420,7 @@ fn bucket_of(body: &Value) -> Option<String> {
 }
 
 /// Returns a name without the random suffix of a generated name.
-fn without_suffix(name: &str) -> &str {
+pub(crate) fn without_suffix(name: &str) -> &str {
     match name.rsplit_once('-') {
         Some((stem, suffix))
             if !stem.is_empty()

@@ -79,6 +79,12 @@ pub(crate) struct JobFlags {
     // Flags of the parameter table. Their headings follow the headings above.
     #[command(flatten)]
     pub(crate) parameters: ParameterFlags,
+    /// Restarts a job that hangs; needs --restarts.
+    #[arg(long, help_heading = "Run")]
+    pub(crate) hang_retry: bool,
+    /// Restarts the job after a failure of any kind, at most three times in succession.
+    #[arg(long, help_heading = "Run")]
+    pub(crate) unconditional_retry: bool,
     /// Topic for notifications about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with a list of
     /// events; by default, JobCompleted, JobFailed and JobTerminated.
     #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]

@@ -136,6 +136,10 @@ impl LocalService {
         Ok(())
     }
 
+    pub(crate) fn emulator(&self) -> &Emulator {
+        &self.emulator
+    }
+
     pub(crate) async fn stop(self) {
         self.emulator.shutdown().await;
     }

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod choices;
 mod draft;
 mod flags;
+mod input_size;
 mod job_file;
 #[cfg(unix)]
 mod local;
@@ -18,6 +19,7 @@ pub(crate) mod run;
 mod staging;
 mod submission;
 pub(crate) mod submit;
+pub(crate) mod sweep;
 mod values;
 
 pub(crate) use outputs::{OUTPUT_DIRECTORY, ignore_outputs};

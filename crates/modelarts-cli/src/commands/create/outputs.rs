@@ -132,7 +132,7 @@ async fn find_owners(
 }
 
 /// Returns the key of a file below an address; `None` if there is no file.
-async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
+pub(crate) async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
     let bucket = staging.connect()?.bucket(path.bucket())?;
     let files = bucket.list(path.key());
     let first = std::pin::pin!(files).try_next().await?;

@@ -13,7 +13,7 @@ use modelarts_obs::{
 };
 
 use crate::{
-    commands::create::draft::Draft,
+    commands::create::draft::{Draft, path_below},
     failure::Failure,
     progress::{ProgressBars, TransferBar, amount},
     terminal::{Emphasis, Terminal},
@@ -45,6 +45,9 @@ impl Draft {
         let mut stage = self.job.clone().stage(staging);
         if let Some((directory, boot_file)) = &self.code {
             stage = stage.code(directory, boot_file.as_deref());
+            if let Some(path) = self.result.as_ref().and_then(|file| path_below(file, directory)) {
+                stage = stage.exclude(path);
+            }
         }
         for (name, directory) in &self.data {
             stage = stage.data(name, directory);

@@ -12,6 +12,7 @@ use crate::{
         choices::complete,
         draft::Draft,
         flags::JobFlags,
+        input_size::require_disk,
         outputs::require_free_outputs,
         submission::{FollowFlags, SubmitFlags, Target, add_tags, printer, require_tags},
     },
@@ -98,6 +99,7 @@ pub(crate) async fn submit(
     if !flags.overwrite_outputs {
         require_free_outputs(&draft, client, &staging).await?;
     }
+    require_disk(&draft, client, &staging).await?;
     if let Mode::Plan { show_secrets } = mode {
         return print_plan(session, client, &staging, draft, show_secrets).await;
     }
@@ -122,7 +124,7 @@ pub(crate) async fn submit(
 }
 
 /// Returns the staging for code and data, with a bucket if the draft needs one.
-async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
+pub(crate) async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
     let staging = session.staging().await?;
     let staging = match &draft.bucket {
         Some(bucket) => staging.bucket(bucket),

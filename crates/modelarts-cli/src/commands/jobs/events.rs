@@ -8,7 +8,7 @@ use futures::{Stream, StreamExt, TryFutureExt, TryStreamExt, future, stream};
 use modelarts_ext::{
     Error, Event, Job, Timestamp,
     jobs::{events::Events as List, follow::JobUpdate},
-    types::{EventLevel, EventSource},
+    types::{EventLevel, EventSource, Language},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,6 +54,27 @@ pub(crate) struct Events {
     /// Only events since this time: 10m, 2026-01-15T08:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
+    /// Only events up to this time: 10m, 2026-01-15T08:30:00Z.
+    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with = "follow")]
+    until: Option<Timestamp>,
+    /// Only events whose message contains this text.
+    #[arg(long, value_name = "TEXT")]
+    pattern: Option<String>,
+    /// Order of the events: the oldest first, or the newest.
+    #[arg(long, value_name = "ORDER", value_parser = ["asc", "desc"], conflicts_with = "follow")]
+    order: Option<String>,
+    /// Language of the messages.
+    #[arg(
+        long,
+        value_name = "LANGUAGE",
+        value_parser = PossibleValuesParser::new(["en-us", "zh-cn"])
+            .map(|name| match name.as_str() {
+                "zh-cn" => Language::ZhCn,
+                _ => Language::EnUs,
+            }),
+        conflicts_with = "follow"
+    )]
+    language: Option<Language>,
     /// Prints each event as one line with its time, its source and its unchanged message.
     #[arg(long)]
     raw: bool,
@@ -200,6 +221,10 @@ impl Events {
         })
     }
 
+    fn is_descending(&self) -> bool {
+        self.order.as_deref() == Some("desc")
+    }
+
     /// Returns the list of existing events, with the conditions that the service evaluates.
     fn list(&self, job: &Job) -> List {
         let mut list = job.events();
@@ -209,16 +234,31 @@ impl Events {
         if let Some(source) = &self.source {
             list = list.source(source.clone());
         }
+        if let Some(pattern) = &self.pattern {
+            list = list.pattern(pattern);
+        }
+        if let Some(language) = &self.language {
+            list = list.language(language.clone());
+        }
+        if let Some(until) = self.until {
+            let start = self.since.or(job.created_at()).unwrap_or(Timestamp::MIN);
+            list = list.between(start, until);
+        }
+        if self.is_descending() {
+            list = list.newest_first();
+        }
         list
     }
 
-    /// Returns the last events that meet the conditions, oldest first. Reads only the end of the
-    /// list.
+    /// Returns the last events that meet the conditions, oldest first unless `--order` is `desc`.
+    /// Reads only the end of the list.
     async fn last_events(&self, job: &Job, count: usize) -> Result<Vec<Event>, Error> {
         let newest = self.list(job).newest_first().stream();
         let in_time = newest.try_take_while(|event| future::ready(Ok(self.is_in_time(event))));
         let mut events: Vec<Event> = in_time.take(count).try_collect().await?;
-        events.reverse();
+        if !self.is_descending() {
+            events.reverse();
+        }
         Ok(events)
     }
 
@@ -258,6 +298,7 @@ impl Events {
         self.is_in_time(event)
             && self.level.as_ref().is_none_or(|level| level == event.level())
             && self.source.as_ref().is_none_or(|source| source == event.source())
+            && self.pattern.as_ref().is_none_or(|text| event.message().contains(text.as_str()))
     }
 
     /// Prints events as they arrive. Returns the number of events.

@@ -7,11 +7,13 @@ use futures::{Stream, TryStreamExt, future::join_all, stream};
 use modelarts_ext::{Error, Filter, Job, Timestamp, jobs::ListJobs, types::Phase};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     commands::{
         jobs::{
             arguments::{moment, positive_number},
+            job_values::{is_value, of_jobs, requested},
             selection::JobConditions,
         },
         sync::objects,
@@ -39,6 +41,13 @@ pub(crate) struct Ls {
     /// Only jobs created since this time: 4d, 12h, 30m, 2026-01-15, 2026-01-15T08:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
+    /// Only jobs created up to this time.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<Timestamp>,
+    /// Column by which the jobs are sorted: name, ran, -ran for the largest first, or a chosen value
+    /// such as loss of --columns name,param:lr,log:loss. With --limit, the newest jobs are sorted.
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    sort: Option<String>,
     /// Maximum number of jobs. Default: all.
     #[arg(
         short = 'n',
@@ -84,6 +93,16 @@ pub(crate) struct JobRow {
     /// Short reason of the phase, from the facts of the list, and for up to ten running jobs of
     /// each page from the log, if it is read within two seconds; null if there is none.
     pub(crate) why: Option<String>,
+    /// End, RFC 3339; null if the job never ran or has not ended.
+    pub(crate) ended_at: Option<String>,
+    /// Number of accelerators of all nodes.
+    pub(crate) cards: Option<f64>,
+    /// Code under which the service bills the flavor.
+    pub(crate) billing_code: Option<String>,
+    /// Values of `--columns param:NAME,log:NAME`.
+    #[serde(serialize_with = "output::as_object")]
+    #[schemars(with = "Map<String, Value>")]
+    pub(crate) values: Vec<(String, Value)>,
     #[serde(skip)]
     seconds_old: u64,
     #[serde(skip)]
@@ -108,6 +127,10 @@ impl JobRow {
             pool: resource.and_then(|resource| resource.pool_id.clone()),
             user: details.metadata.as_deref().and_then(|metadata| metadata.user_name.clone()),
             why: job.status_reason(),
+            ended_at: ended_at(job).map(|time| time.to_string()),
+            cards: job.cards(),
+            billing_code: job.billing_code().map(str::to_owned),
+            values: Vec::new(),
             seconds_old: created
                 .map_or(0, |created| Timestamp::from(now).duration_since(created).as_secs()),
             typed_phase: job.phase(),
@@ -131,19 +154,88 @@ impl Row for JobRow {
         Column::new("USER", |row| or_dash(row.user.clone())),
         Column::wide("SECONDARY", |row| or_dash(row.secondary_phase.clone())),
         Column::wide("CREATED", |row| or_dash(row.created_at.clone())),
+        Column::wide("END", |row| or_dash(row.ended_at.clone())),
+        Column::wide("CARDS", |row| or_dash(row.cards)),
+        Column::wide("BILLING", |row| or_dash(row.billing_code.clone())),
         Column::wide("FULL-ID", |row| row.id.clone()),
         Column::new("WHY", |row| row.why.clone().unwrap_or_default()),
     ];
+
+    fn may_have_value(name: &str) -> bool {
+        is_value(name)
+    }
+
+    fn values(&self) -> &[(String, Value)] {
+        &self.values
+    }
 
     fn id(&self) -> Option<&str> {
         Some(&self.id)
     }
 }
 
+fn ended_at(job: &Job) -> Option<Timestamp> {
+    job.is_final().then_some(job.started_at()? + job.time_run()?)
+}
+
+impl JobRow {
+    /// Returns the value by which a column is sorted; `None` if there is no such column.
+    fn sort_value(&self, column: &str) -> Option<Value> {
+        let named = |name: &str| name.rsplit_once(':').map_or(name, |(_, name)| name) == column;
+        let value = self.values.iter().find(|(name, _)| name == column || named(name));
+        if let Some((_, value)) = value {
+            return Some(value.clone());
+        }
+        let field = match column {
+            "age" | "created" => "created_at",
+            "ran" => "seconds_run",
+            "end" => "ended_at",
+            "billing" => "billing_code",
+            "name" | "phase" | "nodes" | "flavor" | "user" | "cards" | "why" => column,
+            _ => return None,
+        };
+        Some(serde_json::to_value(self).ok()?[field].clone())
+    }
+}
+
+/// Sorts rows by a column. Rows without a value come last.
+fn sort(rows: &mut [JobRow], column: &str) -> Result<(), Failure> {
+    let (column, is_descending) = match column.strip_prefix('-') {
+        Some(column) => (column, true),
+        None => (column, false),
+    };
+    let keys = rows.iter().map(|row| row.sort_value(column)).collect::<Option<Vec<Value>>>();
+    if keys.is_none() {
+        return Err(Failure::usage(format_args!(
+            "--sort {column}: it must be name, phase, nodes, flavor, age, ran, end, user, cards, \
+             billing, why, or a value of --columns such as log:{column}"
+        )));
+    }
+    let number = |value: &Value| match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_f64(),
+    };
+    rows.sort_by(|one, other| {
+        let value = |row: &JobRow| row.sort_value(column).unwrap_or_default();
+        let (one, other) = (value(one), value(other));
+        let order = match (number(&one), number(&other)) {
+            (Some(one), Some(other)) => f64::total_cmp(&one, &other),
+            _ => one.as_str().cmp(&other.as_str()),
+        };
+        let order = if is_descending { order.reverse() } else { order };
+        one.is_null().cmp(&other.is_null()).then(order)
+    });
+    Ok(())
+}
+
 impl Ls {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         if let Some(place) = &self.place {
-            if !self.selection.is_empty() || self.since.is_some() || self.limit.is_some() {
+            if !self.selection.is_empty()
+                || self.since.or(self.until).is_some()
+                || self.limit.is_some()
+                || self.sort.is_some()
+            {
                 return Err(Failure::usage(
                     "ls must have PLACE, or conditions that select jobs, but not both",
                 ));
@@ -153,21 +245,38 @@ impl Ls {
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
         let selection = self.selection;
-        if let Some(since) = self.since {
+        let (since, until) = (self.since, self.until);
+        if let Some(until) = until {
+            let since = since.unwrap_or(Timestamp::from_epoch_millis(0));
+            list = list.filter(Filter::create_time().between(since, until));
+        } else if let Some(since) = since {
             list = list.filter(Filter::create_time().after(since));
         }
+        let values = requested(session.output.columns())?;
         let limit =
             self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let now = SystemTime::now();
         let has_why = session.output.has_column("why");
+        let values = &values;
         let rows = first(list, selection, limit).and_then(move |jobs| async move {
             let rows = jobs.iter().map(|job| JobRow::new(job, now));
             let mut rows: Vec<JobRow> = rows.collect();
             if has_why {
                 add_problems(&jobs, &mut rows).await;
             }
+            if !values.is_empty() {
+                let of_jobs = of_jobs(&jobs, values).await;
+                rows.iter_mut().zip(of_jobs).for_each(|(row, values)| row.values = values);
+            }
             Ok(rows)
         });
+        if let Some(column) = &self.sort {
+            let mut rows: Vec<JobRow> = rows.try_concat().await?;
+            sort(&mut rows, column)?;
+            let rows = stream::iter([Ok(rows)]);
+            session.output.list_or_note(rows, "no jobs").await?;
+            return Ok(ExitStatus::Success);
+        }
         session.output.list_or_note(rows, "no jobs").await?;
         Ok(ExitStatus::Success)
     }

@@ -5,13 +5,16 @@ pub(crate) mod diff;
 pub(crate) mod download;
 pub(crate) mod events;
 pub(crate) mod explain;
+mod job_values;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod metrics;
 pub(crate) mod results;
 pub(crate) mod rm;
 mod selection;
 pub(crate) mod show;
 pub(crate) mod stop;
+pub(crate) mod trials;
 pub(crate) mod update;
 pub(crate) mod wait;
 

@@ -31,6 +31,9 @@ pub(super) struct JobConditions {
     /// Only jobs whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
+    /// Only jobs whose name begins with this text.
+    #[arg(long, value_name = "TEXT", conflicts_with = "name")]
+    name_prefix: Option<String>,
     /// Only jobs in these pools.
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     pool: Vec<String>,
@@ -49,6 +52,7 @@ impl JobConditions {
             && self.phase.is_empty()
             && self.user.is_empty()
             && self.name.is_none()
+            && self.name_prefix.is_none()
             && self.pool.is_empty()
             && self.tag.is_empty()
             && self.workspace.is_none()
@@ -64,15 +68,16 @@ impl JobConditions {
 
     /// Returns `true` if the results of the search must be filtered by [`selects`](Self::selects).
     pub(super) fn is_local(&self) -> bool {
-        !self.user.is_empty()
+        !self.user.is_empty() || self.name_prefix.is_some()
     }
 
-    /// Returns `true` if a job of the search meets the condition on user names, for which the
-    /// service documents no filter: its filter on users takes ids.
+    /// Returns `true` if a job of the search meets the conditions on user names and the beginning of
+    /// the name, for which the service documents no filters: its filter on users takes ids.
     pub(super) fn selects(&self, job: &Job) -> bool {
         let metadata = job.details().metadata.as_ref();
         let user = metadata.and_then(|metadata| metadata.user_name.as_ref());
-        self.user.is_empty() || user.is_some_and(|user| self.user.contains(user))
+        (self.user.is_empty() || user.is_some_and(|user| self.user.contains(user)))
+            && self.name_prefix.as_ref().is_none_or(|prefix| job.name().starts_with(prefix))
     }
 
     /// Returns the jobs that meet the conditions, oldest first.
@@ -92,7 +97,7 @@ impl JobConditions {
         if !self.phase.is_empty() {
             list = list.filter(Filter::phase().is_in(unique(&self.phase)));
         }
-        if let Some(name) = &self.name {
+        if let Some(name) = self.name.as_ref().or(self.name_prefix.as_ref()) {
             list = list.filter(Filter::name().like(name));
         }
         if !self.pool.is_empty() {

@@ -177,22 +177,20 @@ impl CodeDir {
     }
 }
 
-/// Checks that a local file or directory fits on the [disk](crate::validation::FlavorSpec::disk_gb)
-/// of a flavor, to which the service downloads inputs.
+/// Returns the size of a local file, or of the files in a directory, in bytes.
 ///
 /// # Errors
 /// Returns an error if `path` does not exist or a file cannot be read.
-pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
+pub fn input_size(path: impl AsRef<Path>) -> Result<u64, Error> {
     let sizes = WalkDir::new(path).follow_links(true).into_iter();
     let sizes = sizes.map(|entry| {
         let metadata = entry?.metadata()?;
         Ok(if metadata.is_file() { metadata.len() } else { 0 })
     });
     let bytes: Result<u64, walkdir::Error> = sizes.sum();
-    let bytes = bytes.map_err(|error| {
+    bytes.map_err(|error| {
         Error::invalid(format!("the input cannot be read: {error}")).with_source(error)
-    })?;
-    Ok(compare_with_disk(bytes, disk_gb))
+    })
 }
 
 /// Formats a size with the exact bytes, because a size just above a limit is rounded to the limit.
@@ -207,7 +205,10 @@ fn size(bytes: u64) -> String {
     format!("{whole}.{tenths} {name} ({bytes} bytes)")
 }
 
-fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
+/// Checks that inputs of this size fit on the [disk](crate::validation::FlavorSpec::disk_gb) of a
+/// flavor, to which the service downloads inputs.
+#[must_use]
+pub fn check_input_size(bytes: u64, disk_gb: u64) -> Report {
     let disk = disk_gb << 30;
     let value = || {
         let text = format!("{} for a disk of {disk_gb} GB", size(bytes));
@@ -240,8 +241,8 @@ mod tests {
     #[test]
     fn an_input_fits_the_disk_or_not() {
         let disk = 50 << 30;
-        assert_eq!(compare_with_disk(disk / 10 * 9, 50), Report::default());
-        let tight = compare_with_disk(disk, 50);
+        assert_eq!(check_input_size(disk / 10 * 9, 50), Report::default());
+        let tight = check_input_size(disk, 50);
         assert!(tight.is_ok());
         assert_eq!(
             tight.to_string(),
@@ -249,7 +250,7 @@ mod tests {
              fill at most nine tenths of the disk, because the script may write to it, too\n"
         );
         assert_eq!(
-            compare_with_disk(disk + 1, 50).to_string(),
+            check_input_size(disk + 1, 50).to_string(),
             "error: algorithm.inputs = 50.0 GiB (53687091201 bytes) for a disk of 50 GB: must \
              fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as \
              a volume\n"

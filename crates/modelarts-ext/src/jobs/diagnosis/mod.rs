@@ -51,7 +51,7 @@ pub use report::{Diagnosis, Evidence, Fact};
 use std::time::Duration;
 
 use futures::future::join_all;
-use modelarts_api::types::Phase;
+use modelarts_api::types::{Language, Phase};
 
 use crate::{
     error::Error,
@@ -183,7 +183,7 @@ async fn read(job: &Job, facts: &mut Facts) {
 }
 
 async fn read_events(job: &Job, facts: &mut Facts) {
-    let events = job.events().newest_first().in_english();
+    let events = job.events().newest_first().language(Language::EnUs);
     let events = events.page_size(EVENTS.into()).collect(EVENTS.into()).await;
     match events {
         Ok(events) => facts.events = events,

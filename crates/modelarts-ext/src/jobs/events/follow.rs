@@ -1,7 +1,7 @@
 //! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
-use modelarts_api::types::{Phase, SortOrder};
+use modelarts_api::types::{Language, Phase, SortOrder};
 
 use crate::{
     error::Error,
@@ -121,7 +121,7 @@ impl EventFollower {
             && self.events.query.may_hide_end()
             && self.lacks_items(job)
         {
-            let newest = end_watch.handle.events().newest_first().in_english();
+            let newest = end_watch.handle.events().newest_first().language(Language::EnUs);
             if let Some(page) = newest.pages().try_next().await? {
                 self.final_events.record(&page.items);
             }

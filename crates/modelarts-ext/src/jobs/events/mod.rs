@@ -129,8 +129,10 @@ impl Events {
         self
     }
 
-    pub(crate) fn in_english(mut self) -> Self {
-        self.query.language = Some(Language::EnUs);
+    /// Sets the language of the messages. Default: the language of the client.
+    /// [`follow`](Self::follow) recognizes the event of the end only in English.
+    pub fn language(mut self, language: Language) -> Self {
+        self.query.language = Some(language);
         self
     }
 

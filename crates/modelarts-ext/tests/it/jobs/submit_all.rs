@@ -249,7 +249,12 @@ async fn an_interrupted_sweep_continues_with_the_same_call() {
         let ends: Vec<_> = sweep().stream().take(results).collect().await;
         assert!(ends.iter().all(|(_, end)| end.as_ref().unwrap().is_completed()));
     }
-    let ends = sweep().await;
+    let submitted = Arc::<Mutex<Vec<(usize, String)>>>::default();
+    let seen = Arc::clone(&submitted);
+    let note = move |index, job: &Job| seen.lock().unwrap().push((index, job.name().to_owned()));
+    let ends = sweep().on_submitted(note).await;
+    let expected: Vec<_> = (0..30).map(|n| (n, format!("sweep-{n}"))).collect();
+    assert_eq!(*submitted.lock().unwrap(), expected);
     let names = ends.iter().map(|end| end.as_ref().unwrap().job().name().to_owned());
     assert!(names.eq((0..30).map(|n| format!("sweep-{n}"))));
     let RequestCount { executed, .. } = site.emulator.requests()[CREATE];

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::output::{non_empty, obs_address};
+use crate::{
+    commands::jobs::trials::SearchTrialRow,
+    output::{non_empty, obs_address},
+};
 
 /// A job with its settings, phases and tasks.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,6 +50,10 @@ pub(crate) struct JobDocument {
     pub(crate) tasks: Vec<TaskState>,
     /// Runs of the job, one for each start.
     pub(crate) runs: Vec<Run>,
+    /// Addresses for remote access, such as that of JupyterLab; tokens are replaced by `***`.
+    pub(crate) endpoints: Map<String, Value>,
+    /// Best trial of a hyper-parameter search.
+    pub(crate) best_trial: Option<SearchTrialRow>,
     #[serde(skip)]
     pub(super) typed_phase: types::Phase,
     #[serde(skip)]
@@ -89,6 +96,16 @@ pub(crate) struct Settings {
     pub(crate) nodes: Option<i64>,
     /// Priority in the pool.
     pub(crate) priority: Option<i64>,
+    /// Directory of the code in the container, if it is not the default.
+    pub(crate) local_code_dir: Option<String>,
+    /// Working directory of the command in the container, if it is not the default.
+    pub(crate) working_dir: Option<String>,
+    /// Id of the user that runs a custom image.
+    pub(crate) run_user: Option<String>,
+    /// Mounted file systems, as `SOURCE → PATH`.
+    pub(crate) volumes: Vec<String>,
+    /// Topic that receives notifications, and the events of which it receives them.
+    pub(crate) notification: Option<String>,
     /// Time limit of the run in seconds.
     pub(crate) auto_stop_seconds: Option<u64>,
     /// Directories in OBS for logs.
@@ -125,6 +142,8 @@ pub(crate) struct TaskState {
     pub(crate) name: String,
     /// Exit code, if the task has ended and the service states it.
     pub(crate) exit_code: Option<i64>,
+    /// `completed` or `failed` by the exit code; `running` if the job runs; null if not known.
+    pub(crate) state: Option<String>,
     /// Message of the service about the task.
     pub(crate) message: Option<String>,
     /// Address of the host.
@@ -142,6 +161,10 @@ pub(crate) struct Run {
     pub(crate) reason: Option<String>,
     /// Task that caused the end.
     pub(crate) task: Option<String>,
+    /// Type of the start: after scheduling, or a restart in place.
+    pub(crate) start_type: Option<String>,
+    /// Recovery that the service applied after the run.
+    pub(crate) recovery: Option<String>,
     #[serde(skip)]
     pub(super) times: (Option<Timestamp>, Option<Timestamp>),
 }
@@ -175,6 +198,8 @@ impl JobDocument {
             settings: Settings::new(job),
             tasks: tasks(job),
             runs: job.runs().iter().map(Run::new).collect(),
+            endpoints: visible(&job.details().endpoints),
+            best_trial: None,
             typed_phase: job.phase(),
             created: job.created_at(),
             now,
@@ -201,6 +226,12 @@ impl Settings {
                 settings.pool = non_empty(&resource.pool_id);
                 settings.nodes = resource.node_count;
             }
+            settings.volumes = spec.volumes.iter().filter_map(volume).collect();
+            settings.notification = spec.notification.as_ref().and_then(|notification| {
+                let events: Vec<&str> =
+                    notification.events.iter().map(|event| event.as_str()).collect();
+                Some(format!("{}: {}", notification.topic_urn.as_deref()?, events.join(", ")))
+            });
             let policy = spec.schedule_policy.as_ref();
             settings.priority = policy.and_then(|policy| policy.priority);
             settings.auto_stop_seconds = spec.auto_stop.as_ref().and_then(|stop| {
@@ -222,6 +253,9 @@ impl Settings {
         self.code_dir = non_empty(&algorithm.code_dir).as_deref().map(obs_address);
         self.boot_file = non_empty(&algorithm.boot_file).as_deref().map(obs_address);
         self.command = non_empty(&algorithm.command);
+        self.local_code_dir = non_empty(&algorithm.local_code_dir);
+        self.working_dir = non_empty(&algorithm.working_dir);
+        self.run_user = algorithm.engine.as_ref().and_then(|engine| non_empty(&engine.run_user));
         self.image = algorithm.engine.as_ref().and_then(|engine| {
             let (name, version) = (engine.engine_name.as_deref(), engine.engine_version.as_deref());
             let preset = || display::engine(name, version, engine.engine_id.as_deref());
@@ -260,6 +294,16 @@ fn output(output: &types::Output) -> Channel {
     }
 }
 
+fn volume(volume: &types::Volume) -> Option<String> {
+    let (source, path) = match (&volume.nfs, &volume.pfs, &volume.obs) {
+        (Some(nfs), ..) => (&nfs.nfs_server_path, &nfs.local_path),
+        (_, Some(pfs), _) => (&pfs.pfs_path, &pfs.local_path),
+        (.., Some(obs)) => (&obs.obs_path, &obs.local_path),
+        _ => return None,
+    };
+    Some(format!("{} → {}", source.as_deref()?, path.as_deref()?))
+}
+
 /// Converts an object to JSON, with its secrets masked.
 fn visible(object: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(object) {
@@ -287,6 +331,15 @@ fn tasks(job: &Job) -> Vec<TaskState> {
         TaskState {
             name: name.clone(),
             exit_code: status.and_then(|status| status.exit_code),
+            state: match status.and_then(|status| status.exit_code) {
+                Some(0) => Some("completed".to_owned()),
+                Some(_) => Some("failed".to_owned()),
+                None => match job.phase() {
+                    types::Phase::Running => Some("running".to_owned()),
+                    types::Phase::Completed => Some("completed".to_owned()),
+                    _ => None,
+                },
+            },
             message: status.and_then(|status| non_empty(&status.message)),
             host_ip: address.and_then(|address| address.host_ip.clone()),
         }
@@ -303,6 +356,8 @@ impl Run {
             end: times.1.map(|time| time.to_string()),
             reason: non_empty(&record.end_reason),
             task: non_empty(&record.end_related_task),
+            start_type: record.start_type.as_ref().map(ToString::to_string),
+            recovery: record.end_recover.as_ref().map(ToString::to_string),
             times,
         }
     }

@@ -11,7 +11,11 @@ use clap::Args;
 use modelarts_ext::{Job, masking::mask_described};
 
 use crate::{
-    exit_status::ExitStatus, failure::Failure, job_reference::JobArgument, output::Format,
+    commands::jobs::trials::{ranked, reward},
+    exit_status::ExitStatus,
+    failure::Failure,
+    job_reference::JobArgument,
+    output::Format,
     session::Session,
 };
 
@@ -36,7 +40,11 @@ impl Show {
         }
         // The details of a job are useful even if its events cannot be read.
         let events = job.events().collect(MAX_EVENTS).await.unwrap_or_default();
-        let document = JobDocument::new(&job, &events, SystemTime::now().into());
+        let mut document = JobDocument::new(&job, &events, SystemTime::now().into());
+        if reward(&job).is_some() {
+            let trials = ranked(&job).await.unwrap_or_default();
+            document.best_trial = trials.into_iter().find(|trial| trial.rank == Some(1));
+        }
         session.output.document(&document)?;
         Ok(ExitStatus::Success)
     }

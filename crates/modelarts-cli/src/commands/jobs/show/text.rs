@@ -77,6 +77,15 @@ impl Text {
         self.field("Ran", duration(job.seconds_run));
         let restarts = job.restarts.filter(|restarts| *restarts > 0);
         self.field("Restarts", restarts.map(|restarts| restarts.to_string()));
+        let best = job.best_trial.as_ref().map(|trial| {
+            let values = trial.values.iter().map(|(name, value)| match value.as_str() {
+                Some(text) => format!("  {name}={text}"),
+                None => format!("  {name}={value}"),
+            });
+            format!("{}{}", trial.id, values.collect::<String>())
+        });
+        self.field("Best trial", best);
+        self.values("Endpoint", &job.endpoints);
     }
 
     fn settings(&mut self, settings: &Settings, wide: bool) {
@@ -93,6 +102,9 @@ impl Text {
         self.field("Code", settings.code_dir.as_ref());
         self.field("Script", settings.boot_file.as_ref());
         self.field("Command", settings.command.as_ref());
+        self.field("Code in job", settings.local_code_dir.as_ref());
+        self.field("Directory", settings.working_dir.as_ref());
+        self.field("User in job", settings.run_user.as_ref());
         let stop = settings.auto_stop_seconds.map(Duration::from_secs);
         self.field("Auto stop", stop.map(output::duration));
         for input in &settings.inputs {
@@ -101,6 +113,10 @@ impl Text {
         for output in &settings.outputs {
             self.channel("Output", output, "←");
         }
+        for volume in &settings.volumes {
+            self.field("Volume", Some(volume));
+        }
+        self.field("Notification", settings.notification.as_ref());
         for directory in &settings.log_dirs {
             self.field("Logs", Some(directory));
         }
@@ -158,7 +174,8 @@ impl Text {
             };
             let message = task.message.as_deref().unwrap_or_default();
             let host = task.host_ip.as_deref().filter(|_| wide).unwrap_or_default();
-            self.line(&format!("{:<LABEL$}{exit}  {message}  {host}", task.name));
+            let state = task.state.as_deref().unwrap_or("-");
+            self.line(&format!("{:<LABEL$}{state:<9}  {exit}  {message}  {host}", task.name));
         }
         if job.runs.len() < 2 {
             return;
@@ -169,7 +186,13 @@ impl Text {
             let (start, end) = (time(run.times.0), time(run.times.1));
             let reason = run.reason.as_deref().unwrap_or_default();
             let task = run.task.as_deref().unwrap_or_default();
-            self.line(&format!("{}  {start}  {end}  {reason}  {task}", number + 1));
+            let kind = run.start_type.as_deref().unwrap_or_default();
+            let recovery = run.recovery.as_ref().map(|it| format!("recovery {it}"));
+            let recovery = recovery.unwrap_or_default();
+            let parts = [kind, reason, task, &recovery].map(|part| format!("  {part}"));
+            let parts = parts.into_iter().filter(|part| part.trim() != "");
+            let parts: String = parts.collect();
+            self.line(&format!("{}  {start}  {end}{parts}", number + 1));
         }
     }
 }
