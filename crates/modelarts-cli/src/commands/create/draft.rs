@@ -99,9 +99,14 @@ impl Draft {
             inherited: Vec::new(),
         };
         draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
+        if let Some(path) = &flags.file {
+            draft.take_local_places(path.parent().unwrap_or(Path::new("")), flags)?;
+        }
         if !is_named && flags.parameters.text("name").is_none() {
             let base = base.and_then(|body| body["metadata"]["name"].as_str());
-            draft.edit(|job| job.name(generated_name(flags, base)));
+            let of_file = draft.code.as_ref().and_then(|(_, boot_file)| boot_file.as_ref());
+            let source = flags.script.as_ref().or(of_file).or(flags.code_dir.as_ref()).cloned();
+            draft.edit(|job| job.name(generated_name(source.as_deref(), base)));
         }
         // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
@@ -172,6 +177,42 @@ impl Draft {
 
     pub(crate) fn name(&self) -> String {
         text(&self.job, "metadata", "name")
+    }
+
+    /// Takes the local code and data of a job file, whose paths are relative to its directory, and
+    /// the outputs without an address.
+    fn take_local_places(&mut self, directory: &Path, flags: &JobFlags) -> Result<(), Failure> {
+        let body = self.job.body();
+        let algorithm = &body["algorithm"];
+        if let Some(code) = local_path(&algorithm["code_dir"]) {
+            let boot_file = flags.boot_file.as_deref().or(algorithm["boot_file"].as_str());
+            if flags.script.is_none() && flags.code_dir.is_none() {
+                require_directory(&directory.join(code), "algorithm.code_dir")?;
+                self.code = Some((directory.join(code), boot_file.map(str::to_owned)));
+            }
+            for field in ["algorithm.code_dir", "algorithm.boot_file"] {
+                self.edit(|job| job.without_field(field));
+            }
+        }
+        for (list, place) in [("inputs", "data"), ("outputs", "out")] {
+            for (index, channel) in algorithm[list].as_array().into_iter().flatten().enumerate() {
+                let name = channel["name"].as_str().unwrap_or_default().to_owned();
+                let field = format!("algorithm.{list}[{index}].remote.obs.obs_url");
+                let address = format!("{UNSTAGED}/{place}/{name}/");
+                match local_path(&channel["remote"]["obs"]["obs_url"]) {
+                    Some(path) if list == "inputs" => {
+                        require_directory(&directory.join(path), &field)?;
+                        self.data.push((name, directory.join(path)));
+                    }
+                    None if list == "outputs" && channel["remote"].is_null() => {
+                        self.outputs.push(name);
+                    }
+                    _ => continue,
+                }
+                self.job = self.job.clone().set_field(&field, &address)?;
+            }
+        }
+        Ok(())
     }
 
     fn set_code(&mut self, flags: &JobFlags) -> Result<(), Failure> {
@@ -253,6 +294,7 @@ impl Draft {
         let mut inputs = Vec::new();
         for channel in &flags.data {
             let name = channel.name.clone().unwrap_or_else(|| INPUT.to_owned());
+            self.data.retain(|(other, _)| *other != name);
             if is_address(&channel.place) {
                 inputs.push((name.clone(), Input::obs(&name, &channel.place)));
             } else {
@@ -265,6 +307,7 @@ impl Draft {
             names.push(name);
         }
         for set in &flags.dataset {
+            self.data.retain(|(other, _)| *other != set.name);
             let input = match &set.version {
                 Some(version) => Input::dataset(&set.name, &set.id, version),
                 None => Input::asset_dataset(&set.name, &set.id),
@@ -282,6 +325,7 @@ impl Draft {
         for text in &flags.out {
             let channel = output_channel(text)?;
             let name = channel.name.unwrap_or_else(|| OUTPUT.to_owned());
+            self.outputs.retain(|other| *other != name);
             let mut output = if channel.place.is_empty() {
                 self.outputs.push(name.clone());
                 Output::obs(&name, format!("{UNSTAGED}/out/{name}/"))
@@ -369,6 +413,12 @@ pub(crate) fn is_address(text: &str) -> bool {
     text.starts_with("obs://")
 }
 
+/// Returns the path of a local directory in a job file. Addresses of OBS begin with `obs://` or `/`.
+fn local_path(value: &Value) -> Option<&str> {
+    let is_local = |path: &&str| !path.starts_with('/') && !path.contains("://");
+    value.as_str().filter(is_local).filter(|path| !path.is_empty())
+}
+
 fn below(directory: &str, file: &str) -> String {
     match is_address(file) {
         true => file.to_owned(),
@@ -415,14 +465,13 @@ fn without_suffix(name: &str) -> &str {
     }
 }
 
-/// Returns a probably unique name: that of the script or directory, or of the job `base`, and a
-/// random suffix.
-pub(super) fn generated_name(flags: &JobFlags, base: Option<&str>) -> String {
+/// Returns a probably unique name: that of the script or directory `source`, or of the job `base`,
+/// and a random suffix.
+pub(super) fn generated_name(source: Option<&str>, base: Option<&str>) -> String {
     if let Some(base) = base {
         let stem: String = without_suffix(base).chars().take(MAX_STEM).collect();
         return format!("{stem}-{}", random_suffix());
     }
-    let source = flags.script.as_deref().or(flags.code_dir.as_deref());
     let stem = source.and_then(|source| {
         let path = source.trim_end_matches('/');
         let canonical = fs::canonicalize(path).ok();
@@ -470,7 +519,7 @@ fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
 }
 
 /// Returns the failure for a missing file, with the most similar name in its directory.
-fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
+pub(super) fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
