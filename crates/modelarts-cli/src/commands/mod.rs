@@ -10,6 +10,7 @@ mod schemas;
 mod setup;
 mod sync;
 
+pub use create::init::JOB_SCHEMA;
 pub use schemas::schemas;
 
 use clap::Subcommand;
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Run(create::run::Run),
     /// Checks a job without sending anything.
     Check(create::check::Check),
+    /// Writes a job file.
+    Init(create::init::Init),
     /// Lists jobs, newest first.
     #[command(visible_alias = "list")]
     Ls(jobs::ls::Ls),
@@ -92,6 +95,7 @@ impl Command {
             Self::Submit(command) => command.run(session).await,
             Self::Run(command) => command.run(session).await,
             Self::Check(command) => command.run(session).await,
+            Self::Init(command) => command.run(session).await,
             Self::Ls(command) => command.run(session).await,
             Self::Show(command) => command.run(session).await,
             Self::Diff(command) => command.run(session).await,

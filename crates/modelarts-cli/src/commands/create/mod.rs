@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod choices;
 mod draft;
 mod flags;
+pub(crate) mod init;
 mod job_file;
 #[cfg(unix)]
 mod local;

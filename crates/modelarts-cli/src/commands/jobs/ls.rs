@@ -13,6 +13,7 @@ use crate::{
         arguments::{moment, positive_number},
         selection::JobConditions,
     },
+    completion::{Entry, JOBS, remember},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Column, Row, or_dash},
@@ -140,7 +141,9 @@ impl Ls {
             self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let now = SystemTime::now();
         let has_why = session.output.has_column("why");
-        let rows = first(list, selection, limit).and_then(move |jobs| async move {
+        let read = std::cell::RefCell::new(Vec::new());
+        let rows = first(list, selection, limit).and_then(async |jobs: Vec<Job>| {
+            read.borrow_mut().extend(jobs.iter().map(Entry::of_job));
             let rows = jobs.iter().map(|job| JobRow::new(job, now));
             let mut rows: Vec<JobRow> = rows.collect();
             if has_why {
@@ -149,6 +152,7 @@ impl Ls {
             Ok(rows)
         });
         session.output.list_or_note(rows, "no jobs").await?;
+        remember(&session.selection, JOBS, read.into_inner(), false);
         Ok(ExitStatus::Success)
     }
 }
