@@ -27,8 +27,8 @@ Exit codes:
 
 Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,
 HUAWEICLOUD_SDK_SK, HUAWEICLOUD_SDK_PROJECT_ID and MODELARTS_REGION, or files; `modelarts doctor`
-prints where each was found. The program sends nothing but the requests of its commands: it has no
-telemetry.";
+prints where each was found. The program sends nothing but the requests of its commands and of
+completion: it has no telemetry.";
 
 /// Runs training jobs on ModelArts, and first on this machine.
 #[derive(Debug, Parser)]
@@ -57,7 +57,7 @@ pub(crate) struct GlobalArguments {
         long,
         global = true,
         env = CONTEXT_VARIABLE,
-        value_name = "NAME",
+        value_name = "CONTEXT",
         help_heading = "Global"
     )]
     pub(crate) context: Option<String>,

@@ -13,6 +13,7 @@ mod terminal;
 mod arguments;
 mod chart;
 mod commands;
+mod completion;
 mod confirmation;
 mod context;
 mod exit_status;
@@ -29,7 +30,7 @@ mod state;
 mod wording;
 
 pub use arguments::command;
-pub use commands::schemas;
+pub use commands::{JOB_SCHEMA, schemas};
 pub use exit_status::ExitStatus;
 pub use output::SCHEMA_VERSION;
 pub use program::main;

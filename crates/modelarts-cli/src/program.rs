@@ -9,6 +9,7 @@ use clap::{
 
 use crate::{
     arguments::Arguments,
+    completion,
     context::Selection,
     exit_status::ExitStatus,
     failure::{ErrorDocument, ErrorFacts, Failure},
@@ -25,6 +26,9 @@ const EMULATOR: &str = "emulator";
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if completion::answer(crate::arguments::command) {
+        return ExitCode::SUCCESS;
+    }
     let arguments: Vec<OsString> = env::args_os().collect();
     #[cfg(unix)]
     if arguments.get(1).is_some_and(|first| first == EMULATOR) {

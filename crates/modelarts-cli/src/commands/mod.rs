@@ -10,6 +10,7 @@ mod schemas;
 mod setup;
 mod sync;
 
+pub use create::init::JOB_SCHEMA;
 pub use schemas::schemas;
 
 use clap::Subcommand;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Sweep(create::sweep::Sweep),
     /// Checks a job without sending anything.
     Check(create::check::Check),
+    /// Writes a job file.
+    Init(create::init::Init),
     /// Lists jobs, newest first, or the files in OBS.
     #[command(visible_alias = "list")]
     Ls(jobs::ls::Ls),
@@ -165,6 +168,7 @@ impl Command {
             Self::Run(command) => command.run(session).await,
             Self::Sweep(command) => command.run(session).await,
             Self::Check(command) => command.run(session).await,
+            Self::Init(command) => command.run(session).await,
             Self::Ls(command) => command.run(session).await,
             Self::Show(command) => command.run(session).await,
             Self::Diff(command) => command.run(session).await,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, Error};
 
 use crate::{commands::create::draft::Draft, failure::Failure, output::hardware};
 
@@ -27,6 +27,24 @@ pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Resul
         draft.edit(|job| job.preset_image(name, version));
     }
     Ok(())
+}
+
+/// Returns the engines of the service as `NAME:VERSION`, with empty texts.
+pub(crate) async fn engines(client: &Client) -> Result<Vec<(String, String)>, Error> {
+    let engines = client.engines().collect(MAX_ROWS).await?;
+    let names = engines.into_iter().filter_map(|engine| {
+        Some((format!("{}:{}", engine.engine_name?, engine.engine_version?), String::new()))
+    });
+    Ok(names.collect())
+}
+
+/// Returns the flavors of the service: their ids, and texts about their hardware.
+pub(crate) async fn flavors(client: &Client) -> Result<Vec<(String, String)>, Error> {
+    let flavors = client.flavors(None).collect(MAX_ROWS).await?;
+    let flavors = flavors.into_iter().filter_map(|flavor| {
+        Some((flavor.flavor_id?, flavor.flavor_info.as_deref().map(hardware).unwrap_or_default()))
+    });
+    Ok(flavors.collect())
 }
 
 /// Returns the name and the version of the newest engine named [`DEFAULT_ENGINE`].
@@ -59,17 +77,12 @@ fn numbers(version: &str) -> Vec<u64> {
 }
 
 /// Returns the failure for a job without a flavor, which lists the flavors of the service.
-async fn missing_flavor(client: &Client) -> Failure {
+pub(crate) async fn missing_flavor(client: &Client) -> Failure {
     let rule = "--flavor is missing, and neither the file nor the context has a flavor or a pool";
-    match client.flavors(None).collect(MAX_ROWS).await {
+    match flavors(client).await {
         Ok(flavors) if !flavors.is_empty() => {
-            let ids = flavors.iter().filter_map(|flavor| flavor.flavor_id.as_deref());
-            let width = ids.map(str::len).max().unwrap_or_default();
-            let lines = flavors.iter().filter_map(|flavor| {
-                let id = flavor.flavor_id.as_deref()?;
-                let hardware = flavor.flavor_info.as_deref().map(hardware);
-                Some(format!("\n  {id:width$}  {}", hardware.unwrap_or_default()))
-            });
+            let width = flavors.iter().map(|(id, _)| id.len()).max().unwrap_or_default();
+            let lines = flavors.iter().map(|(id, hardware)| format!("\n  {id:width$}  {hardware}"));
             let lines: String = lines.map(|line| line.trim_end().to_owned()).collect();
             Failure::usage(format_args!("{rule}; it must be one of:{lines}"))
         }

@@ -102,10 +102,15 @@ impl Draft {
             inherited: Vec::new(),
         };
         draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
+        if let Some(path) = &flags.file {
+            draft.take_local_places(path.parent().unwrap_or(Path::new("")), flags)?;
+        }
         if !is_named && flags.parameters.text("name").is_none() {
             let base = base.and_then(|body| body["metadata"]["name"].as_str());
-            let name = generated_name(flags, base, &text(&draft.job, "algorithm", "boot_file"));
-            draft.edit(|job| job.name(name));
+            let of_file = draft.code.as_ref().and_then(|(_, boot_file)| boot_file.clone());
+            let of_job = Some(text(&draft.job, "algorithm", "boot_file"));
+            let source = flags.script.clone().or(of_file).or(flags.code_dir.clone()).or(of_job);
+            draft.edit(|job| job.name(generated_name(source.as_deref(), base)));
         }
         // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
@@ -114,7 +119,9 @@ impl Draft {
         }
         draft.set_code(flags)?;
         draft.set_channels(flags)?;
-        draft.renew_outputs(flags, base.is_some())?;
+        if base.is_some() {
+            draft.renew_outputs(flags);
+        }
         draft.set_parameters(flags)?;
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
@@ -180,6 +187,42 @@ impl Draft {
 
     pub(crate) fn name(&self) -> String {
         text(&self.job, "metadata", "name")
+    }
+
+    /// Takes the local code and data of a job file, whose paths are relative to its directory, and
+    /// the outputs without an address.
+    fn take_local_places(&mut self, directory: &Path, flags: &JobFlags) -> Result<(), Failure> {
+        let body = self.job.body();
+        let algorithm = &body["algorithm"];
+        if let Some(code) = local_path(&algorithm["code_dir"]) {
+            let boot_file = flags.boot_file.as_deref().or(algorithm["boot_file"].as_str());
+            if flags.script.is_none() && flags.code_dir.is_none() {
+                require_directory(&directory.join(code), "algorithm.code_dir")?;
+                self.code = Some((directory.join(code), boot_file.map(str::to_owned)));
+            }
+            for field in ["algorithm.code_dir", "algorithm.boot_file"] {
+                self.edit(|job| job.without_field(field));
+            }
+        }
+        for (list, place) in [("inputs", "data"), ("outputs", "out")] {
+            for (index, channel) in algorithm[list].as_array().into_iter().flatten().enumerate() {
+                let name = channel["name"].as_str().unwrap_or_default().to_owned();
+                let field = format!("algorithm.{list}[{index}].remote.obs.obs_url");
+                let address = format!("{UNSTAGED}/{place}/{name}/");
+                match local_path(&channel["remote"]["obs"]["obs_url"]) {
+                    Some(path) if list == "inputs" => {
+                        require_directory(&directory.join(path), &field)?;
+                        self.data.push((name, directory.join(path)));
+                    }
+                    None if list == "outputs" && channel["remote"].is_null() => {
+                        self.outputs.push(name);
+                    }
+                    _ => continue,
+                }
+                self.job = self.job.clone().set_field(&field, &address)?;
+            }
+        }
+        Ok(())
     }
 
     fn set_code(&mut self, flags: &JobFlags) -> Result<(), Failure> {
@@ -261,6 +304,7 @@ impl Draft {
         let mut inputs = Vec::new();
         for channel in &flags.data {
             let name = channel.name.clone().unwrap_or_else(|| INPUT.to_owned());
+            self.data.retain(|(other, _)| *other != name);
             if is_address(&channel.place) {
                 inputs.push((name.clone(), Input::obs(&name, &channel.place)));
             } else {
@@ -273,6 +317,7 @@ impl Draft {
             names.push(name);
         }
         for set in &flags.dataset {
+            self.data.retain(|(other, _)| *other != set.name);
             let input = match &set.version {
                 Some(version) => Input::dataset(&set.name, &set.id, version),
                 None => Input::asset_dataset(&set.name, &set.id),
@@ -290,6 +335,7 @@ impl Draft {
         for text in &flags.out {
             let channel = output_channel(text)?;
             let name = channel.name.unwrap_or_else(|| OUTPUT.to_owned());
+            self.outputs.retain(|other| *other != name);
             let mut output = if channel.place.is_empty() {
                 self.outputs.push(name.clone());
                 Output::obs(&name, format!("{UNSTAGED}/out/{name}/"))
@@ -326,31 +372,21 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives each output of another job, and each output of a file without an address, a new
-    /// address, unless a flag gives one.
-    fn renew_outputs(&mut self, flags: &JobFlags, is_copy: bool) -> Result<(), Failure> {
+    /// Gives each output of another job a new address, unless a flag gives one.
+    fn renew_outputs(&mut self, flags: &JobFlags) {
         let body = self.job.body();
-        let outputs = body["algorithm"]["outputs"].as_array();
-        for (index, output) in outputs.into_iter().flatten().enumerate() {
+        for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
             let Some(name) = output["name"].as_str() else {
                 continue;
             };
-            let has_address = !output["remote"].is_null();
             let is_given = flags.out.iter().any(|text| {
                 let channel = output_channel(text).ok();
                 channel.is_some_and(|channel| channel.name.as_deref().unwrap_or(OUTPUT) == name)
             });
-            if is_given || (has_address && !is_copy) {
-                continue;
-            }
-            self.outputs.push(name.to_owned());
-            if !has_address {
-                let field = format!("algorithm.outputs[{index}].remote.obs.obs_url");
-                let address = format!("{UNSTAGED}/out/{name}/");
-                self.job = self.job.clone().set_field(&field, &address)?;
+            if !is_given {
+                self.outputs.push(name.to_owned());
             }
         }
-        Ok(())
     }
 
     fn set_parameters(&mut self, flags: &JobFlags) -> Result<(), Failure> {
@@ -385,6 +421,12 @@ fn text(job: &CreateJob, section: &str, field: &str) -> String {
 /// Returns `true` if the text is an address in OBS.
 pub(crate) fn is_address(text: &str) -> bool {
     text.starts_with("obs://")
+}
+
+/// Returns the path of a local directory in a job file. Addresses of OBS begin with `obs://` or `/`.
+fn local_path(value: &Value) -> Option<&str> {
+    let is_local = |path: &&str| !path.starts_with('/') && !path.contains("://");
+    value.as_str().filter(is_local).filter(|path| !path.is_empty())
 }
 
 fn below(directory: &str, file: &str) -> String {
@@ -433,15 +475,13 @@ pub(crate) fn without_suffix(name: &str) -> &str {
     }
 }
 
-/// Returns a probably unique name: that of the script or directory, of the job `base`, or of the
-/// boot file of a job file, and a random suffix.
-pub(super) fn generated_name(flags: &JobFlags, base: Option<&str>, boot_file: &str) -> String {
+/// Returns a probably unique name: that of the script or directory `source`, or of the job `base`,
+/// and a random suffix.
+pub(super) fn generated_name(source: Option<&str>, base: Option<&str>) -> String {
     if let Some(base) = base {
         let stem: String = without_suffix(base).chars().take(MAX_STEM).collect();
         return format!("{stem}-{}", random_suffix());
     }
-    let source = flags.script.as_deref().or(flags.code_dir.as_deref());
-    let source = source.or(Some(boot_file));
     let stem = source.and_then(|source| {
         let path = source.trim_end_matches('/');
         let canonical = fs::canonicalize(path).ok();
@@ -489,7 +529,7 @@ fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
 }
 
 /// Returns the failure for a missing file, with the most similar name in its directory.
-fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
+pub(super) fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -27,7 +27,8 @@ pub(crate) struct JobFlags {
     /// Hyper-parameters in the form in which the script takes them: -- --epochs 20 --lr=0.1.
     #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
     pub(crate) script_arguments: Vec<String>,
-    /// Job in YAML or JSON, in the form of a request body; - reads stdin.
+    /// Job in YAML or JSON, in the form of a request body; - reads stdin. Relative paths of code and
+    /// inputs are local directories. `modelarts init` writes a file.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Job with the settings to begin with: code, data, hyper-parameters and resources are those of

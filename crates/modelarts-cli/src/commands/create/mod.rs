@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod choices;
 mod draft;
 mod flags;
+pub(crate) mod init;
 mod input_size;
 mod job_file;
 #[cfg(unix)]

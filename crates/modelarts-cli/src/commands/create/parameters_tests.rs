@@ -197,7 +197,7 @@ fn a_generated_name_is_no_flag() {
     ] {
         let script = format!("obs://bucket/code/{script}");
         let program = Program::try_parse_from(["test", &script]).unwrap();
-        let name = generated_name(&program.flags, None, "");
+        let name = generated_name(program.flags.script.as_deref(), None);
         assert!(name.starts_with(stem) && name.len() == stem.len() + 4, "{script}: {name}");
     }
 }

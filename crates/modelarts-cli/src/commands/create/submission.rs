@@ -20,6 +20,7 @@ use crate::{
         create::{choices::complete, draft::Draft, staging::done, values::Pair},
         jobs::{download::receive_outputs, time_span},
     },
+    completion::{self, JOBS},
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::{End, Interrupt, Item, JobEnd, JobName, Printer, follow, now, updates},
@@ -98,6 +99,8 @@ impl Target<'_> {
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
         if !self.is_local {
             remember(&project(self.client), job.id());
+            let entry = vec![completion::Entry::of_job(&job)];
+            completion::remember(&self.session.selection, JOBS, entry, false);
         }
         let body = job.details();
         let algorithm = body.algorithm.as_deref();

@@ -18,6 +18,7 @@ use crate::{
         },
         sync::objects,
     },
+    completion::{Entry, JOBS, remember},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Column, Row, or_dash},
@@ -258,7 +259,9 @@ impl Ls {
         let now = SystemTime::now();
         let has_why = session.output.has_column("why");
         let values = &values;
+        let read = &std::cell::RefCell::new(Vec::new());
         let rows = first(list, selection, limit).and_then(move |jobs| async move {
+            read.borrow_mut().extend(jobs.iter().map(Entry::of_job));
             let rows = jobs.iter().map(|job| JobRow::new(job, now));
             let mut rows: Vec<JobRow> = rows.collect();
             if has_why {
@@ -278,6 +281,7 @@ impl Ls {
             return Ok(ExitStatus::Success);
         }
         session.output.list_or_note(rows, "no jobs").await?;
+        remember(&session.selection, JOBS, read.take(), false);
         Ok(ExitStatus::Success)
     }
 }

@@ -59,13 +59,13 @@ enum Action {
     /// Prints the settings of a context.
     Show {
         /// Name of the context; by default, the selected context.
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "CONTEXT")]
         name: Option<String>,
     },
     /// Selects the context of commands without --context.
     Use {
         /// Name of the context.
-        #[arg(value_name = "NAME", required_unless_present = "none", conflicts_with = "none")]
+        #[arg(value_name = "CONTEXT", required_unless_present = "none", conflicts_with = "none")]
         name: Option<String>,
         /// Selects no context: environment variables and files of the SDK apply.
         #[arg(long)]
@@ -75,7 +75,7 @@ enum Action {
     #[command(after_help = settings_help())]
     Set {
         /// Name of the context.
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "CONTEXT")]
         name: String,
         /// Settings; an empty value removes the setting: region=eu-de pool=.
         #[arg(value_name = "SETTING=VALUE", required = true)]
@@ -85,14 +85,14 @@ enum Action {
     #[command(visible_alias = "rm")]
     Delete {
         /// Name of the context.
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "CONTEXT")]
         name: String,
     },
     /// Prints the environment variables of a context, as commands of a shell.
     #[command(after_help = ENV_NOTES)]
     Env {
         /// Name of the context; by default, the selected context.
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "CONTEXT")]
         name: Option<String>,
     },
     /// Prints the path of the file with the contexts.

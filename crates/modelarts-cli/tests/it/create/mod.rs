@@ -11,6 +11,7 @@ mod check;
 mod exit_codes;
 mod fixtures;
 mod follow;
+mod init;
 mod outputs;
 mod plan;
 mod run;

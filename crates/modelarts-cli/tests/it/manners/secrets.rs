@@ -104,6 +104,7 @@ async fn no_command_prints_a_secret() {
         (0, "check", format!("code/train.py {job}")),
         (0, "check", format!("code/train.py {job} --service -o json")),
         (3, "check", format!("code/train.py {job} --nodes 0 -o json")),
+        (0, "init", "code/train.py --force --flavor modelarts.vm.cpu.8u".to_owned()),
         (0, "ls", "-o wide".to_owned()),
         (0, "ls", "-o json".to_owned()),
         (0, "show", "leaves".to_owned()),

@@ -8,11 +8,12 @@ use crate::{
     support::{Fixture, assert, lines_of},
 };
 
-/// Runs a program in a pseudo-terminal of a width, and types an answer when it asks.
+/// Runs a program in a pseudo-terminal of a width, and types the next answer when it asks.
 const TERMINAL: &str = r#"
 import fcntl, os, pty, struct, sys, termios
 
-columns, answer, command = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:]
+columns, command = int(sys.argv[1]), sys.argv[3:]
+answers = sys.argv[2].encode().splitlines(keepends=True)
 pid, terminal = pty.fork()
 if pid == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -26,9 +27,8 @@ while True:
     if not part:
         break
     seen += part
-    if answer and b"[y/N]" in seen:
-        os.write(terminal, answer)
-        answer = b""
+    if answers and seen.endswith((b"] ", b"]: ")):
+        os.write(terminal, answers.pop(0))
 os.write(1, seen.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
@@ -152,4 +152,27 @@ async fn a_question_of_sync_has_the_number_of_files() {
     let seen = text(&output);
     assert!(seen.ends_with("data → obs://my-bucket/in  1 file, 1 B sent, 2 deleted\n"), "{seen}");
     assert!(fixture.emulator.get("obs://my-bucket/in/a").is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn init_asks_for_flavor_and_engine() {
+    let fixture = Fixture::start().await;
+    fixture.write("train.py", "");
+    let output = on_terminal(&fixture, 100, "2\n\n", &[], "init").await.code(0);
+    let seen = text(&output);
+    let first = "   1  modelarts.vm.cpu.2u             2 CPU cores, 8 GB of memory\n";
+    assert!(seen.starts_with(first) && seen.contains("\nFlavor [1]: 2\n"), "{seen}");
+    let file = std::fs::read_to_string(fixture.path().join("job.yaml")).unwrap();
+    assert!(file.contains("    flavor_id: \"modelarts.vm.cpu.8u\"\n"), "{file}");
+    // Enter takes the newest PyTorch.
+    assert!(file.contains("    engine_version: \"pytorch_1.8.0-"), "{file}");
+    for answer in ["0\n", "x\n", "\u{4}"] {
+        let output = on_terminal(&fixture, 100, answer, &[], "init -f b.yaml").await.code(1);
+        let seen = text(&output);
+        assert!(
+            seen.contains("error: the answer must be 1 to ") && !seen.contains("wrote"),
+            "{seen}"
+        );
+    }
+    assert!(!fixture.path().join("b.yaml").exists());
 }

@@ -169,7 +169,7 @@ fn use_changes_only_the_current_context() {
     assert_eq!(settings.file(), expected);
     let output = settings.run("context use").code(2);
     let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-    assert!(message.contains("<NAME>"), "{message}");
+    assert!(message.contains("<CONTEXT>"), "{message}");
 }
 
 #[test]

@@ -1,0 +1,23 @@
+_modelarts() {
+    local line=${COMP_LINE:0:COMP_POINT} word value
+    local -a words
+    # Bash itself splits words at colons, too, as in NAME:VERSION.
+    read -r -a words <<<"$line"
+    if [[ $line == *[[:space:]] ]]; then
+        words+=("")
+    fi
+    word=${words[${#words[@]} - 1]}
+    word=${word%"${word##*[:=]}"}
+    COMPREPLY=()
+    # Values are read line by line, so that bash expands nothing in them. Bash replaces the part
+    # after the last colon.
+    while IFS=$'\t' read -r value _; do
+        COMPREPLY+=("${value#"$word"}")
+    done < <(MODELARTS_COMPLETE=bash modelarts -- "${words[@]}" 2>/dev/null)
+}
+# Without values, bash completes names of files.
+if [[ ${BASH_VERSINFO[0]} -gt 4 || ${BASH_VERSINFO[0]} -eq 4 && ${BASH_VERSINFO[1]} -ge 4 ]]; then
+    complete -o default -o bashdefault -o nosort -F _modelarts modelarts
+else
+    complete -o default -o bashdefault -F _modelarts modelarts
+fi
