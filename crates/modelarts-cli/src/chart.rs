@@ -40,13 +40,17 @@ impl Chart {
                 let curves = curves.iter().zip(colours).flat_map(|((name, parts), colour)| {
                     parts.iter().enumerate().map(move |(number, part)| {
                         let line = LinePlot::new().with_data(part.clone()).with_color(*colour);
-                        match number {
-                            0 => line.with_legend(name.as_str()),
-                            _ => line,
+                        // A line of one point would not be visible.
+                        let point = ScatterPlot::new().with_data(part.clone()).with_color(*colour);
+                        match (part.len(), number) {
+                            (1, 0) => Plot::from(point.with_legend(name.as_str())),
+                            (1, _) => Plot::from(point),
+                            (_, 0) => Plot::from(line.with_legend(name.as_str())),
+                            _ => Plot::from(line),
                         }
                     })
                 });
-                curves.map(Plot::from).collect()
+                curves.collect()
             }
         };
         let layout = Layout::auto_from_plots(&plots);

@@ -6,7 +6,7 @@ use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{exit_status::ExitStatus, wording};
+use crate::{context::Selection, exit_status::ExitStatus, wording};
 
 /// Reason why a command did not succeed. `Display` formats the text for stderr without the leading
 /// `error:`.
@@ -17,7 +17,8 @@ pub(crate) enum Failure {
     /// An error of the SDK that prevented the creation of a job. A missing bucket or pool then
     /// counts as a rejection, because the command names no job that could be missing.
     NotCreated(Error),
-    /// The emulator of the context does not respond. The text has the command that starts it.
+    /// The emulator of the context does not respond, or an emulator runs and no context is selected.
+    /// The text has the command that helps.
     NoEmulator(Error, String),
     /// An argument, a file or a setting is wrong. The text contains the wrong value and the rule.
     Usage(String),
@@ -42,17 +43,19 @@ impl Failure {
         Self::Local(text.to_string())
     }
 
-    /// Adds advice to a connection error. `advice` returns `None` if the context does not belong to
-    /// an emulator.
-    pub(crate) fn with_advice(self, advice: impl FnOnce() -> Option<String>) -> Self {
-        match self {
-            Self::Sdk(error) | Self::NotCreated(error) if error.kind() == ErrorKind::Connection => {
-                match advice() {
-                    Some(advice) => Self::NoEmulator(error, advice),
-                    None => Self::Sdk(error),
-                }
-            }
-            failure => failure,
+    /// Adds advice on emulators to a failed connection, and to missing settings.
+    pub(crate) fn with_advice(self, selection: &Selection) -> Self {
+        let (Self::Sdk(error) | Self::NotCreated(error)) = &self else {
+            return self;
+        };
+        let advice = match error.kind() {
+            ErrorKind::Connection => selection.emulator_advice(),
+            ErrorKind::Config => selection.dev_advice(),
+            _ => None,
+        };
+        match advice {
+            Some(advice) => Self::NoEmulator(error.clone(), advice),
+            None => self,
         }
     }
 

@@ -171,17 +171,26 @@ pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
         }
     }
     let emulator = builder.start().await.map_err(Failure::local)?;
-    restore(&emulator, |_| true).await?;
+    restore(&emulator, |_| true, &Value::Null).await?;
     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     Ok((emulator, client))
 }
 
-/// Adds the recorded jobs with selected names to an emulator.
+/// Adds the recorded jobs with selected names to an emulator. Secrets, which records do not have,
+/// are taken from `environment`.
 pub(crate) async fn restore(
     emulator: &Emulator,
     selects: impl Fn(&str) -> bool,
+    environment: &Value,
 ) -> Result<(), Failure> {
-    for (path, record) in records().iter().filter(|(_, record)| selects(record.name())) {
+    let selected = records().into_iter().filter(|(_, record)| selects(record.name()));
+    for (path, mut record) in selected {
+        let variables = record.seed["job"]["algorithm"]["environments"].as_object_mut();
+        for (name, value) in variables.into_iter().flatten() {
+            if value.as_str() == Some("***") && environment[name].is_string() {
+                *value = environment[name].clone();
+            }
+        }
         add_files(emulator.obs_root(), &record.seed["job"]["algorithm"]).map_err(Failure::local)?;
         let text = json!({"jobs": [record.seed]}).to_string();
         let seeded = match Seeds::from_json(&text) {

@@ -24,7 +24,10 @@ const PHRASES: [(&str, &str); 11] = [
         "set HUAWEICLOUD_SDK_IAM_ENDPOINT, or MODELARTS_REGION to one of",
     ),
     (", or iam_endpoint()", ", or HUAWEICLOUD_SDK_IAM_ENDPOINT"),
-    (", or create it with Bucket::create", ", or create it in the console of OBS"),
+    (
+        ", or create it with Bucket::create",
+        ", or create it: in the console of OBS, or on the emulator with `modelarts dev --bucket NAME`",
+    ),
     (", or call Staging::bucket", ", or give --bucket"),
     (", by preview() or follow()", ", with --tail or --follow"),
 ];

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use modelarts_ext::{
-    client::contexts::{Context, Contexts, start_advice},
+    client::contexts::{CONNECTION_FILE, Context, Contexts, start_advice},
     config::Environment,
 };
 
@@ -63,6 +63,24 @@ impl Selection {
     pub(super) fn own(&self) -> Result<Environment, Failure> {
         let name = self.name()?.unwrap_or_default();
         self.context()?.own_environment(name).map_err(Failure::usage)
+    }
+
+    /// Returns advice for missing settings; `None` if a context is selected, or no emulator runs.
+    pub(crate) fn dev_advice(&self) -> Option<String> {
+        let path = Contexts::path().ok()?;
+        let file = Contexts::read(&path).ok()?;
+        let (None, None) = (&self.requested, &file.current) else {
+            return None;
+        };
+        let runs = |context: &Context| {
+            let directory = context.data_dir.as_deref();
+            directory.is_some_and(|directory| directory.join(CONNECTION_FILE).is_file())
+        };
+        let (name, _) = file.contexts.iter().find(|(_, context)| runs(context))?;
+        Some(format!(
+            "the emulator of the context {name} runs; --context {name} selects it for one command, \
+             and `modelarts context use {name}` for all"
+        ))
     }
 
     /// Returns advice for a failed connection; `None` unless the context is that of an emulator.

@@ -22,11 +22,16 @@ use crate::{
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
+    job_reference::JobArgument,
     output::{Document, Format},
     session::Session,
     terminal::note_masked,
     wording::near_or,
 };
+
+/// Parameter with a job, and the value that stands for the last one of this directory.
+const JOB: &str = "training_job_id";
+const LAST: &str = "@last";
 
 const LONG_HELP: &str = "\
 The formats json, ndjson and yaml print the JSON of the service, which is not covered by the \
@@ -37,7 +42,7 @@ Examples:
   modelarts api                                      all operations
   modelarts api ListTrainingJobs --describe          parameters, fields and an example of the body
   modelarts api ShowTrainingQuotas
-  modelarts api ListTrainingJobEvents training_job_id=ID --all -o ndjson
+  modelarts api ListTrainingJobEvents training_job_id=@last --all -o ndjson
   modelarts api CreateTrainingExperiment -f metadata.name=sweep --dry-run";
 
 #[derive(Debug, Args)]
@@ -98,7 +103,12 @@ impl Api {
         let client = session.client().await?;
         let mut call = client.operation(operation.id)?;
         for (name, value) in parameters {
-            call = call.parameter(name, value);
+            if name == JOB && value == LAST {
+                let job = JobArgument::new(LAST).find(client).await?;
+                call = call.parameter(name, job.id());
+            } else {
+                call = call.parameter(name, value);
+            }
         }
         if let Some(body) = body {
             call = call.body(body);

@@ -189,6 +189,7 @@ mod unix {
             let flags = FollowFlags {
                 timeout: self.smoke.or(self.follow.timeout),
                 exit_code: self.follow.exit_code,
+                quiet: true,
                 download: match self.both {
                     // `--download` names the directory for the outputs of the job on the service.
                     true => Some(directory()),

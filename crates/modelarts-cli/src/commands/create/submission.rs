@@ -45,6 +45,9 @@ pub(crate) struct FollowFlags {
         help_heading = "Follow"
     )]
     pub(crate) exit_code: ExitCodeSource,
+    /// Prints no events except warnings and errors.
+    #[arg(short, long, help_heading = "Follow")]
+    pub(crate) quiet: bool,
     /// Receives the outputs into this directory after the end of the job.
     #[arg(long, value_name = "DIR", help_heading = "Follow")]
     pub(crate) download: Option<PathBuf>,
@@ -331,11 +334,11 @@ impl Followed {
     }
 }
 
-/// Returns a printer of the updates of a job. For a job on this machine, the text has only the
-/// warnings and errors among the events.
-pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
+/// Returns a printer of the updates of a job. If `is_quiet` is set, as for a job on this machine,
+/// the text has only the warnings and errors among the events.
+pub(crate) fn printer(session: &Session, is_quiet: bool) -> Printer<'_> {
     let printer = Printer::new(session);
-    match is_local {
+    match is_quiet {
         true => printer.with_problems_only(),
         false => printer,
     }

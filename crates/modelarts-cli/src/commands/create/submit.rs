@@ -56,7 +56,7 @@ pub(crate) struct Submit {
     #[arg(long, requires = "dry_run")]
     show_secrets: bool,
     /// Prints the id of the job, and does not follow it.
-    #[arg(short, long, conflicts_with_all = ["timeout", "exit_code", "download"])]
+    #[arg(short, long, conflicts_with_all = ["timeout", "exit_code", "download", "quiet"])]
     detach: bool,
 }
 
@@ -105,7 +105,8 @@ pub(crate) async fn submit(
     }
     let mut interrupt = Interrupt::new();
     let target = Target { session, client, staging, obs: None, is_local: false };
-    let mut printer = printer(session, false);
+    let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
+    let mut printer = printer(session, is_quiet);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;
     add_tags(&flags.tag, client, &job).await;
     let Mode::Follow(flags) = mode else {

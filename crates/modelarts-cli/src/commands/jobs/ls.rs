@@ -246,11 +246,7 @@ impl Ls {
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
         let selection = self.selection;
-        let (since, until) = (self.since, self.until);
-        if let Some(until) = until {
-            let since = since.unwrap_or(Timestamp::from_epoch_millis(0));
-            list = list.filter(Filter::create_time().between(since, until));
-        } else if let Some(since) = since {
+        if let Some(since) = self.since {
             list = list.filter(Filter::create_time().after(since));
         }
         let values = requested(session.output.columns())?;
@@ -260,7 +256,7 @@ impl Ls {
         let has_why = session.output.has_column("why");
         let values = &values;
         let read = &std::cell::RefCell::new(Vec::new());
-        let rows = first(list, selection, limit).and_then(move |jobs| async move {
+        let rows = first(list, selection, self.until, limit).and_then(move |jobs| async move {
             read.borrow_mut().extend(jobs.iter().map(Entry::of_job));
             let rows = jobs.iter().map(|job| JobRow::new(job, now));
             let mut rows: Vec<JobRow> = rows.collect();
@@ -298,27 +294,31 @@ async fn add_problems(jobs: &[Job], rows: &mut [JobRow]) {
     .await;
 }
 
-/// Returns the first selected jobs of a list, page by page. Pages beyond the limit are not
-/// requested.
+/// Returns the first selected jobs of a list, created up to a time, page by page. Pages beyond the
+/// limit are not requested. The service has no filter with an end and no start.
 fn first(
     mut list: ListJobs,
     selection: JobConditions,
+    until: Option<Timestamp>,
     limit: usize,
 ) -> impl Stream<Item = Result<Vec<Job>, Error>> {
-    if !selection.is_local() {
+    let is_early = move |job: &Job| {
+        until.is_none_or(|until| job.created_at().is_some_and(|created| created <= until))
+    };
+    if !selection.is_local() && until.is_none() {
         let pages_after_first = limit.div_ceil(PAGE_SIZE).saturating_sub(1);
         list = list
             .page_size(u32::try_from(limit.min(PAGE_SIZE)).unwrap_or(1))
             .in_flight(pages_after_first.clamp(1, MAX_IN_FLIGHT));
     }
     let state = (list.pages(), selection, limit);
-    stream::try_unfold(state, |(mut pages, selection, left)| async move {
+    stream::try_unfold(state, move |(mut pages, selection, left)| async move {
         if left == 0 {
             return Ok(None);
         }
         let page = pages.try_next().await?;
         Ok(page.map(|mut page| {
-            page.items.retain(|job| selection.selects(job));
+            page.items.retain(|job| is_early(job) && selection.selects(job));
             page.items.truncate(left);
             let left = left - page.items.len();
             (page.items, (pages, selection, left))

@@ -96,7 +96,12 @@ impl Metrics {
 
     async fn usage(&self, job: &Job) -> Result<Vec<PointRow>, Failure> {
         let mut rows = Vec::new();
-        for series in job.metrics(&self.task).await? {
+        let usage = match job.metrics(&self.task).await {
+            // The service has no values of a job that never ran.
+            Err(error) if error.is_not_ready() => Vec::new(),
+            usage => usage?,
+        };
+        for series in usage {
             if !series.is_blank() {
                 rows.extend(series.points().map(|(time, value)| PointRow {
                     series: series.metric().to_owned(),
@@ -110,10 +115,16 @@ impl Metrics {
         Ok(rows)
     }
 
+    /// Returns the values of the log. A log that cannot be read, such as one that the service has
+    /// deleted, is only reported.
     async fn printed(&self, job: &Job) -> Result<Vec<PointRow>, Failure> {
         let mut rows = Vec::new();
         for word in &self.log {
-            let values = job.logs(&self.task).values(&number_after(word))?.collect().await?;
+            let values = job.logs(&self.task).values(&number_after(word))?.collect().await;
+            let values = values.unwrap_or_else(|error| {
+                note(format_args!("the log of {} has no values: {error}", self.task));
+                Vec::new()
+            });
             rows.extend((1..).zip(values).map(|(step, value)| PointRow {
                 series: word.clone(),
                 time: value.time.map(|time| time.to_string()),

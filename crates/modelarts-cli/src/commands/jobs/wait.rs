@@ -74,14 +74,21 @@ pub(crate) struct WaitRow {
     seconds_run: Option<u64>,
     #[serde(skip)]
     emphasis: Emphasis,
+    /// Width of the longest name, so that rows that arrive later have the same columns.
+    #[serde(skip)]
+    name_width: usize,
 }
 
+/// Width of the durations of most jobs.
+const DURATION: usize = 8;
+
 impl WaitRow {
-    fn new(waited: &Waited) -> Self {
+    fn new(waited: &Waited, name_width: usize) -> Self {
         let (job, outcome) = (waited.job(), waited.outcome());
         let end = JobEnd::new(job).outcome(outcome);
         Self {
             kind: "end",
+            name_width,
             id: end.job.id,
             name: end.job.name,
             phase: job.phase().to_string(),
@@ -106,11 +113,11 @@ impl WaitRow {
 impl Row for WaitRow {
     const LIST: &'static str = "ends";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("NAME", |row| row.name.clone()),
+        Column::new("NAME", |row| format!("{:1$}", row.name, row.name_width)),
         Column::new("ID", |row| row.id.chars().take(8).collect()),
         Column::new("RAN", |row| {
             let seconds = row.seconds_run.map(Duration::from_secs);
-            seconds.map_or_else(|| "-".to_owned(), output::duration)
+            format!("{:DURATION$}", seconds.map_or_else(|| "-".to_owned(), output::duration))
         }),
         Column::wide("FULL-ID", |row| row.id.clone()),
         Column::new("OUTCOME", |row| Terminal::styled(&row.summary, row.emphasis)),
@@ -134,12 +141,13 @@ impl Wait {
         let mut statuses: HashMap<String, ExitStatus> = HashMap::new();
         let mut first = None;
         let limit = if self.any { 1 } else { jobs.len() };
+        let name_width = jobs.iter().map(|job| job.name().len()).max().unwrap_or_default();
         let ends = self.ends(client, &jobs).take(limit);
         let rows = ends.map_ok(|waited| {
             let status = self.status(&waited);
             first.get_or_insert(status);
             statuses.insert(waited.job().id().to_owned(), status);
-            vec![WaitRow::new(&waited)]
+            vec![WaitRow::new(&waited, name_width)]
         });
         // A document contains the jobs that ended before Ctrl-C.
         let rows = rows.take_until(interrupt.received());

@@ -190,16 +190,22 @@ pub(crate) struct ContextVariables {
 
 impl Document for ContextVariables {
     fn text(&self, _: bool, _: Option<u16>) -> String {
-        let set = self.variables.iter().map(|(name, value)| {
-            // Between single quotes, a shell changes no character.
-            format!("export {name}='{}'", value.replace('\'', r"'\''"))
-        });
+        let set = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         // Addresses of another context must not apply.
         let others = ADDRESSES.iter().filter(|name| !self.variables.contains_key(**name));
         let others: Vec<&str> = others.copied().collect();
         let unset = (!others.is_empty()).then(|| format!("unset {}", others.join(" ")));
-        unset.into_iter().chain(set).collect::<Vec<_>>().join("\n")
+        unset.into_iter().chain([exports(set)]).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Returns the lines with which a shell sets variables.
+pub(super) fn exports<'a>(variables: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let lines = variables.map(|(name, value)| {
+        // Between single quotes, a shell changes no character.
+        format!("export {name}='{}'", value.replace('\'', r"'\''"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 impl ContextCommand {

@@ -49,6 +49,14 @@ pub(crate) struct Dev {
     /// Clock of the steps of a job and of all dates.
     #[arg(long, value_enum, default_value_t = ClockName::Wall)]
     clock: ClockName,
+    /// The cloud to emulate.
+    #[cfg(unix)]
+    #[arg(long, value_enum, default_value_t = modelarts_emulator::Cloud::Huawei)]
+    cloud: modelarts_emulator::Cloud,
+    /// File for the variables of a client, which a shell reads with `. FILE`; only this user can
+    /// read it.
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
     pool: Vec<String>,
@@ -279,6 +287,13 @@ mod unix {
         let announced = async {
             objects.bucket(&ready.bucket)?.create().await?;
             write_connection(&running.directory, &variables)?;
+            if let Some(path) = &dev.env_file {
+                let text =
+                    context::exports(variables.iter().map(|(name, value)| (*name, value.as_str())));
+                state::replace(path, format!("{text}\n").as_bytes()).map_err(|error| {
+                    Failure::local(format_args!("--env-file {}: {error}", path.display()))
+                })?;
+            }
             let mut edit = ConfigEdit::open(&config)?;
             edit.set(name, "data_dir", &running.directory.to_string_lossy())?;
             edit.set(name, "bucket", &ready.bucket)?;
@@ -343,6 +358,7 @@ mod unix {
             .data_dir(directory.join("data"))
             .obs_root(directory.join("obs"))
             .container(dev.container)
+            .cloud(dev.cloud)
             .timing(match (dev.speed, dev.timing) {
                 (Some(factor), _) => Timing::faster(factor),
                 (None, TimingName::Instant) => Timing::instant(),

@@ -179,7 +179,8 @@ async fn a_bucket_or_a_pool_that_does_not_exist_is_1_because_no_job_is_missing()
     site.script("");
     let text = stderr(&site.submit("--bucket no-such-bucket").await.code(1));
     assert!(
-        text.contains("(NoSuchBucket, HTTP 404, ") && text.contains("in the console of OBS\n"),
+        text.contains("(NoSuchBucket, HTTP 404, ")
+            && text.contains("with `modelarts dev --bucket NAME`\n"),
         "{text}"
     );
     let command = site.command("submit code/train.py --pool no-such-pool");

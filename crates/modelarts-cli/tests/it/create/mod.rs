@@ -16,3 +16,4 @@ mod outputs;
 mod plan;
 mod run;
 mod submit;
+mod sweep;

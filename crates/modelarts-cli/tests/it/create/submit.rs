@@ -357,3 +357,39 @@ async fn tags_are_added_to_the_created_job() {
     let output = site.submit("--name untagged --tag team=nlp").await.code(0);
     assert!(stderr(&output).contains("warning: the job has no tags: "), "{}", stderr(&output));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inputs_that_do_not_fit_the_disk_are_refused_before_they_are_sent() {
+    let site = Site::start().await;
+    site.script("");
+    let path = site.fixture.write("data/rows.bin", "");
+    // A sparse file takes no space.
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(51 << 30).unwrap();
+    let output = site.submit("--data data").await.code(3);
+    let text = stderr(&output);
+    let rule = "must fit the disk of the flavor; choose a flavor with a larger disk";
+    assert!(text.contains("51.0 GiB (54760833024 bytes) for a disk of 50 GB"), "{text}");
+    assert!(text.contains(rule), "{text}");
+    assert_eq!(site.objects(), [""; 0]);
+    // Objects in OBS count, too.
+    let root = site.fixture.emulator.obs_root().join("team/in");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::File::create(root.join("rows.bin")).unwrap().set_len(48 << 30).unwrap();
+    let output = site.submit("--data obs://team/in/ --dry-run").await.code(0);
+    assert!(stderr(&output).contains("should fill at most nine tenths of the disk"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quiet_prints_no_events_and_api_takes_the_last_job() {
+    let site = Site::start().await;
+    site.script("print('trained')\n");
+    let output = site.submit("--quiet --hang-retry --restarts 1 --unconditional-retry").await;
+    let text = stdout(&output.code(0));
+    assert!(text.contains("worker-0 │ trained\n") && !text.contains("Training"), "{text}");
+    let line = "api ShowTrainingJobDetails training_job_id=@last --jq .metadata.annotations";
+    let output = support::assert(site.command(line)).await.code(0);
+    let annotations: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    for name in ["hang-retry", "job-unconditional-retry"] {
+        assert_eq!(annotations[format!("fault-tolerance/{name}")], "true", "{annotations}");
+    }
+}

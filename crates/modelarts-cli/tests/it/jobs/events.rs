@@ -191,3 +191,24 @@ async fn a_document_has_the_followed_events_before_an_error() {
         fixture.emulator.faults().clear();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_selected_by_text_and_time_in_either_order() {
+    let fixture = Fixture::start().await;
+    let event = |minute: u8, message: &str| json!({"time": format!("2026-01-15T08:3{minute}:00Z"), "message": message});
+    fixture
+        .seed(json!([{"name": "leaves", "created": "2026-01-15T08:30:00Z",
+            "events": [event(1, "one a"), event(2, "two b"), event(3, "three a")]}]))
+        .await;
+    for (arguments, messages) in [
+        ("--pattern a", "one a\nthree a\n"),
+        ("--order desc", "three a\ntwo b\none a\n"),
+        ("--order desc --tail 2", "three a\ntwo b\n"),
+        ("--until 2026-01-15T08:32:00Z", "one a\ntwo b\n"),
+        ("--since 2026-01-15T08:32:00Z --until 2026-01-15T08:32:30Z", "two b\n"),
+    ] {
+        let command = format!("events leaves {arguments} --jq .events[].message");
+        fixture.run(&command).await.code(0).stdout_eq(messages);
+    }
+    fixture.run("events leaves --until 1h --follow").await.code(2);
+}

@@ -55,7 +55,7 @@ async fn a_wrong_column_is_refused_with_the_names_of_all() {
     let output = fixture.run("ls --columns name,fase").await.code(2);
     output.stderr_eq(
         "error: --columns \"fase\": no column has this name; it must be one of: name, id, phase, \
-         nodes, flavor/pool, age, ran, user, secondary, created, full-id, why\n",
+         nodes, flavor/pool, age, ran, user, secondary, created, end, cards, billing, full-id, why\n",
     );
 }
 

@@ -11,4 +11,5 @@ mod rm;
 mod show;
 mod stop;
 mod update;
+mod values;
 mod wait;

@@ -63,7 +63,7 @@ Phases
 2026-01-1[..]:09  Failed
 
 Tasks
-worker-0     exit code 137  exit with 137
+worker-0     failed     exit code 137  exit with 137
 "
     ));
 }
@@ -136,4 +136,35 @@ why                       -          worker-0 exit code 3
     );
     let output = fixture.run("diff first first").await.code(0);
     output.stdout_eq("FIELD  FIRST  SECOND\nname   first  first\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mounts_and_the_directories_of_a_command_are_shown() {
+    let fixture = Fixture::start().await;
+    fixture
+        .seed(json!([{"name": "mounted", "job": {
+            "kind": "job", "metadata": {},
+            "algorithm": {
+                "engine": {"image_url": "org/image:1", "run_user": "1102"}, "command": "true",
+                "working_dir": "/home/ma-user/work",
+            },
+            "spec": {
+                "resource": {"flavor_id": "modelarts.pool.visual.xlarge", "pool_id": "pool-gpu",
+                    "node_count": 1},
+                "volumes": [{"nfs": {"nfs_server_path": "10.0.0.5:/share", "local_path": "/mnt/x",
+                    "read_only": true}}],
+                "notification": {"topic_urn": "urn:smn:eu-de:p:t", "events": ["JobFailed"]},
+            },
+        }}]))
+        .await;
+    let output = fixture.run("show mounted").await.code(0);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    for line in [
+        "Directory    /home/ma-user/work\n",
+        "User in job  1102\n",
+        "Volume       10.0.0.5:/share → /mnt/x\n",
+        "Notification urn:smn:eu-de:p:t: JobFailed\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
 }

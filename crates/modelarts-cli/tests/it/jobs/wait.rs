@@ -27,6 +27,18 @@ async fn the_exit_code_is_the_outcome() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_columns_of_all_rows_are_aligned() {
+    let fixture = Fixture::start().await;
+    fixture.seed(json!([{"name": "a"}, {"name": "a-long-name", "phase": "Failed"}])).await;
+    let output = fixture.run("wait a a-long-name --columns name,outcome").await.code(10);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let mut rows: Vec<&str> = text.lines().skip(1).collect();
+    rows.sort_unstable();
+    let expected = ["a            completed", "a-long-name  failed with exit code 1 in worker-0"];
+    assert_eq!(rows, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn several_jobs_have_the_code_of_the_first_that_did_not_complete() {
     let fixture = Fixture::start().await;
     let seeds = json!([

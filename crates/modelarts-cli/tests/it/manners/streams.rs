@@ -95,7 +95,7 @@ async fn wrong_arguments_are_errors_in_the_requested_format() {
     output.stdout_eq("").stderr_eq(
         "\
 error: invalid value 'jsn' for '--output <FORMAT>'
-  [possible values: table, wide, json, ndjson, yaml, id]
+  [possible values: table, wide, json, ndjson, yaml, id, csv, job]
 
   tip: a similar value exists: 'json'
 

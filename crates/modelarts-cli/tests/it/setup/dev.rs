@@ -4,7 +4,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -173,11 +173,42 @@ fn another_shell_uses_the_emulator_by_its_context() {
 }
 
 #[test]
+fn other_programs_get_its_variables_from_a_file() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant --cloud otc --env-file dev.env");
+    let path = home.path().join("dev.env");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let text = fs::read_to_string(path).unwrap();
+    let endpoint = format!("export MODELARTS_ENDPOINT='{}'\n", dev.ready["url"].as_str().unwrap());
+    assert!(text.contains(&endpoint) && text.contains("export HUAWEICLOUD_SDK_AK='"), "{text}");
+    // The emulated cloud has no tags.
+    let stderr = refusal(home.path(), "--context dev api ShowTrainJobTags training_job_id=x", 1);
+    assert!(stderr.contains("HTTP 404"), "{stderr}");
+    // Without settings, the error names the emulator that runs.
+    let stderr = refusal(home.path(), "ls", 1);
+    let advice = "the emulator of the context dev runs; --context dev selects it for one command, \
+                  and `modelarts context use dev` for all";
+    assert_eq!(stderr.lines().last(), Some(advice), "{stderr}");
+    dev.end("TERM");
+}
+
+#[test]
 fn an_emulator_that_was_killed_is_named_in_the_errors_of_all_commands() {
     let home = TempDir::new().unwrap();
     let dev = DevProcess::start(home.path(), "--timing instant");
     fs::write(home.path().join("train.py"), "").unwrap();
+    let ports = ["url", "obs_url"].map(|field| {
+        let url = dev.ready[field].as_str().unwrap();
+        url.trim_start_matches("http://").parse::<SocketAddr>().unwrap()
+    });
     dev.end("KILL");
+    // Sockets that do not listen keep other tests from the ports.
+    let _sockets = ports.map(|port| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(port).unwrap();
+        socket
+    });
     let advice = "the emulator of the context dev does not respond; start it with `modelarts dev \
                   --name dev --data-dir [DIR]/.local/share/modelarts/dev`";
     for command in ["ls", "show leaves", "flavors", "sync obs://dev/in data"] {

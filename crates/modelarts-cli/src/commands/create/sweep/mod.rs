@@ -161,7 +161,8 @@ impl Sweep {
             let trials = self.trials(&draft, dimensions)?;
             // Trials of an earlier call are adopted like those of the service.
             let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
-            restore(service.emulator(), is_trial).await?;
+            let environment = &draft.job.body()["algorithm"]["environments"];
+            restore(service.emulator(), is_trial, environment).await?;
             ignore_outputs();
             let (staging, local) = (service.staging.clone(), Some(service.obs.clone()));
             self.run_on(&Site { session, client, staging, local }, draft, trials).await
@@ -275,7 +276,7 @@ impl Sweep {
         if let Some(regex) = &self.metric {
             let any = client.training_jobs().job("00000000-0000-0000-0000-000000000000")?;
             // The expression is compiled here.
-            let _ = any.logs(TASK).values(regex)?;
+            any.logs(TASK).values(regex).map(drop).map_err(Failure::usage)?;
         }
         Ok(())
     }
