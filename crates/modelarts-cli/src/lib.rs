@@ -18,6 +18,7 @@ mod exit_status;
 mod failure;
 mod follow;
 mod job_reference;
+mod live;
 mod output;
 mod program;
 mod progress;

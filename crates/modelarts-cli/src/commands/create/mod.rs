@@ -16,6 +16,6 @@ mod outputs;
 mod parameters_tests;
 pub(crate) mod run;
 mod staging;
-mod submission;
+pub(super) mod submission;
 pub(crate) mod submit;
 mod values;

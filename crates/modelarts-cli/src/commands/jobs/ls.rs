@@ -1,9 +1,10 @@
 //! Command `modelarts ls`, which lists jobs.
 
 use std::time::{Duration, SystemTime};
+use std::{collections::HashMap, mem};
 
 use clap::Args;
-use futures::{Stream, TryStreamExt, future::join_all, stream};
+use futures::{Stream, StreamExt, TryStreamExt, future::join_all, stream};
 use modelarts_ext::{Error, Filter, Job, Timestamp, jobs::ListJobs, types::Phase};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +16,9 @@ use crate::{
     },
     exit_status::ExitStatus,
     failure::Failure,
-    output::{self, Column, Row, or_dash},
+    follow::Interrupt,
+    live::{Screen, pause, table},
+    output::{self, Column, Format, Row, or_dash},
     session::Session,
 };
 
@@ -39,6 +42,10 @@ pub(crate) struct Ls {
         allow_negative_numbers = true
     )]
     limit: Option<u64>,
+    /// Shows changes: on a terminal, draws the table again until q or Ctrl-C, elsewhere prints each
+    /// job that is new or changed. Default of --limit: 50. WHY has no reasons from logs.
+    #[arg(short, long)]
+    watch: bool,
 }
 
 /// Maximum number of running jobs of a page whose logs are read, up to 5 MB each, and the time for
@@ -75,7 +82,7 @@ pub(crate) struct JobRow {
     #[serde(skip)]
     seconds_old: u64,
     #[serde(skip)]
-    typed_phase: Phase,
+    pub(crate) typed_phase: Phase,
 }
 
 impl JobRow {
@@ -101,6 +108,11 @@ impl JobRow {
             typed_phase: job.phase(),
         }
     }
+
+    /// Returns the time for which the job has been running, or ran.
+    pub(crate) fn time_run(&self) -> String {
+        or_dash(self.seconds_run.map(|seconds| output::duration(Duration::from_secs(seconds))))
+    }
 }
 
 impl Row for JobRow {
@@ -113,9 +125,7 @@ impl Row for JobRow {
         Column::new("NODES", |row| or_dash(row.nodes)),
         Column::new("FLAVOR/POOL", |row| or_dash(row.pool.clone().or_else(|| row.flavor.clone()))),
         Column::new("AGE", |row| output::age(Duration::from_secs(row.seconds_old))),
-        Column::new("RAN", |row| {
-            or_dash(row.seconds_run.map(|seconds| output::duration(Duration::from_secs(seconds))))
-        }),
+        Column::new("RAN", |row| row.time_run()),
         Column::new("USER", |row| or_dash(row.user.clone())),
         Column::wide("SECONDARY", |row| or_dash(row.secondary_phase.clone())),
         Column::wide("CREATED", |row| or_dash(row.created_at.clone())),
@@ -130,14 +140,22 @@ impl Row for JobRow {
 
 impl Ls {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        if self.watch && matches!(session.output.format, Format::Json | Format::Yaml | Format::Id) {
+            return Err(Failure::usage(
+                "ls --watch: --output must be table, wide or ndjson, because the list does not end",
+            ));
+        }
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
         let selection = self.selection;
         if let Some(since) = self.since {
             list = list.filter(Filter::create_time().after(since));
         }
-        let limit =
-            self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let all = if self.watch { PAGE_SIZE } else { usize::MAX };
+        let limit = self.limit.map_or(all, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        if self.watch {
+            return watch(session, list, selection, limit, pause(client)).await;
+        }
         let now = SystemTime::now();
         let has_why = session.output.has_column("why");
         let rows = first(list, selection, limit).and_then(move |jobs| async move {
@@ -151,6 +169,64 @@ impl Ls {
         session.output.list_or_note(rows, "no jobs").await?;
         Ok(ExitStatus::Success)
     }
+}
+
+/// Shows the jobs of a list on a terminal, elsewhere prints each job that is new or changed.
+async fn watch(
+    session: &Session,
+    list: ListJobs,
+    selection: JobConditions,
+    limit: usize,
+    pause: Duration,
+) -> Result<ExitStatus, Failure> {
+    let rows =
+        async |jobs: Vec<Job>| jobs.iter().map(|job| JobRow::new(job, SystemTime::now())).collect();
+    let snapshots = snapshots(list, selection, limit, pause, rows);
+    if let Some(screen) = Screen::open(session) {
+        return table(screen, &session.output, snapshots).await;
+    }
+    let (mut interrupt, mut known, mut is_lost) = (Interrupt::new(), HashMap::new(), false);
+    let changes = snapshots.map(|read| match read {
+        Ok(mut rows) => {
+            is_lost = false;
+            rows.retain(|row: &JobRow| {
+                let state = (row.phase.clone(), row.secondary_phase.clone(), row.why.clone());
+                known.insert(row.id.clone(), state.clone()) != Some(state)
+            });
+            // The list is newest first; the changes are in their order.
+            rows.reverse();
+            Ok(rows)
+        }
+        Err(error) if error.is_retryable() && !known.is_empty() => {
+            if !mem::replace(&mut is_lost, true) {
+                note!("connection lost, trying again: {error}");
+            }
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    });
+    session.output.list(changes.take_until(interrupt.received())).await?;
+    Ok(ExitStatus::Interrupted)
+}
+
+/// Returns the rows of the first selected jobs of a list again and again.
+pub(super) fn snapshots<R>(
+    list: ListJobs,
+    selection: JobConditions,
+    limit: usize,
+    pause: Duration,
+    rows: impl AsyncFnMut(Vec<Job>) -> Vec<R>,
+) -> impl Stream<Item = Result<Vec<R>, Error>> {
+    stream::unfold((Duration::ZERO, rows), move |(wait, mut rows)| {
+        let jobs = first(list.clone(), selection.clone(), limit).try_concat();
+        async move {
+            tokio::time::sleep(wait).await;
+            match jobs.await {
+                Ok(jobs) => Some((Ok(rows(jobs).await), (pause, rows))),
+                Err(error) => Some((Err(error), (pause, rows))),
+            }
+        }
+    })
 }
 
 /// Adds what the logs of running jobs show. A log that cannot be read in time adds nothing.

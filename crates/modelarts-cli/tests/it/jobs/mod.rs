@@ -2,6 +2,7 @@
 
 mod events;
 mod explain;
+mod live;
 mod logs;
 mod ls;
 mod references;
