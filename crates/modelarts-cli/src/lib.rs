@@ -20,6 +20,7 @@ mod exit_status;
 mod failure;
 mod follow;
 mod job_reference;
+mod live;
 #[cfg(unix)]
 mod local_jobs;
 mod output;

@@ -96,7 +96,7 @@ fn print_failure(failure: &Failure, as_json: bool) {
 }
 
 /// Commands of other tools, with the command that does the same here.
-const OTHER_NAMES: [(&str, &str); 15] = [
+const OTHER_NAMES: [(&str, &str); 13] = [
     ("auth", "doctor"),
     ("cancel", "stop"),
     ("create", "submit"),
@@ -110,8 +110,6 @@ const OTHER_NAMES: [(&str, &str); 15] = [
     ("queue", "ls"),
     ("status", "show"),
     ("tail", "logs"),
-    ("top", "ls"),
-    ("watch", "logs"),
 ];
 
 /// Suggests the command that other tools call by the unknown name `first`.

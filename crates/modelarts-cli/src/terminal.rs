@@ -35,6 +35,8 @@ pub(crate) struct Terminal {
     pub(crate) redraws: bool,
     /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
+    /// `true` if stdin is a terminal with a movable cursor, so that single keys can be read.
+    pub(crate) has_keys: bool,
     width: u16,
     pub(crate) stderr_width: u16,
 }
@@ -53,6 +55,7 @@ impl Terminal {
         Self {
             stdout,
             redraws: stderr && !is_dumb,
+            has_keys: io::stdin().is_terminal() && !is_dumb,
             interactive: stderr && io::stdin().is_terminal(),
             width: width(terminal_size_of(io::stdout())),
             stderr_width: width(terminal_size_of(io::stderr())),

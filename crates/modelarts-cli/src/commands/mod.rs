@@ -9,6 +9,7 @@ mod record;
 mod schemas;
 mod setup;
 mod sync;
+mod watch;
 
 pub use create::init::JOB_SCHEMA;
 pub use schemas::schemas;
@@ -50,6 +51,20 @@ pub(crate) enum Command {
     Metrics(jobs::metrics::Metrics),
     /// Prints the events of a job.
     Events(jobs::events::Events),
+    /// Shows a job live: phases, workers, progress and log; the exit code is its outcome.
+    ///
+    /// Keys: q or Ctrl-C leaves the job running, t stops it after a question. Without a terminal,
+    /// the command prints phases, events and log lines as `submit` does.
+    ///
+    /// Progress is read from log lines with `epoch 3/40`, `step 100/1000`, a bar of tqdm, or a JSON
+    /// object with the fields of the job status of Kubeflow Trainer: {"progressPercentage": 45,
+    /// "estimatedRemainingSeconds": 90, "metrics": [{"name": "loss", "value": "0.2"}]}.
+    Watch(watch::Watch),
+    /// Shows the usage of the active jobs live; q ends.
+    ///
+    /// The 20 newest jobs are shown. Their usage is the mean of the last values of up to four tasks
+    /// of each. Without a terminal, they are printed once.
+    Top(jobs::top::Top),
     /// Waits for the end of jobs; the exit code is their outcome.
     Wait(jobs::wait::Wait),
     /// Changes the priority or the description of jobs.
@@ -99,7 +114,9 @@ impl Command {
     /// Returns `true` if the exit code is the outcome of a job.
     pub(crate) fn has_outcome(&self) -> bool {
         match self {
-            Self::Submit(_) | Self::Run(_) | Self::Sweep(_) | Self::Wait(_) => true,
+            Self::Submit(_) | Self::Run(_) | Self::Sweep(_) | Self::Watch(_) | Self::Wait(_) => {
+                true
+            }
             Self::Logs(command) => command.has_outcome(),
             _ => false,
         }
@@ -133,6 +150,7 @@ impl Command {
             | Self::Sweep(_)
             | Self::Metrics(_)
             | Self::Trials(_)
+            | Self::Top(_)
             | Self::Flavors(_)
             | Self::Engines(_)
             | Self::Algorithms(_) => true,
@@ -176,6 +194,8 @@ impl Command {
             Self::Logs(command) => command.run(session).await,
             Self::Metrics(command) => command.run(session).await,
             Self::Events(command) => command.run(session).await,
+            Self::Watch(command) => command.run(session).await,
+            Self::Top(command) => command.run(session).await,
             Self::Wait(command) => command.run(session).await,
             Self::Update(command) => command.run(session).await,
             Self::Stop(command) => command.run(session).await,

@@ -28,6 +28,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<jobs::logs::LogDocument>("lines");
     all.document::<jobs::logs::LogItemRow>("lines.line");
     all.list::<jobs::events::EventRow>();
+    all.list::<jobs::top::TopRow>();
     all.list::<jobs::wait::WaitRow>();
     all.list::<jobs::results::JobResult>();
     all.list::<jobs::download::OutputRow>();

@@ -10,7 +10,7 @@ mod printer;
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use item::{EventItem, Item, JobEnd, JobName, now, outcome_name};
-pub(crate) use printer::{Printer, note_connection};
+pub(crate) use printer::{Printer, clock_time, note_connection};
 
 use std::{pin::pin, time::Duration};
 
@@ -23,7 +23,8 @@ use tokio::time::Instant;
 
 use crate::{failure::Failure, session::Session};
 
-const CHUNK: usize = 4096;
+/// Maximum number of updates that are printed together.
+pub(crate) const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for which the program waits for missing items of a server on this machine. The log of a
@@ -36,6 +37,8 @@ pub(crate) enum End {
     Ended,
     /// The job was deleted.
     Vanished,
+    /// The user left a live view before the end of the job.
+    Left,
     /// A signal such as Ctrl-C arrived before the end of the job.
     Interrupted,
     /// The time limit passed before the end of the job.
@@ -73,12 +76,7 @@ async fn print_updates(
     deadline: Option<Instant>,
 ) -> Result<End, Failure> {
     let mut updates = pin!(updates.ready_chunks(CHUNK));
-    let mut limit = pin!(async {
-        match deadline {
-            Some(deadline) => tokio::time::sleep_until(deadline).await,
-            None => std::future::pending().await,
-        }
-    });
+    let mut limit = pin!(limit(deadline));
     let mut end = End::Ended;
     loop {
         let chunk = tokio::select! {
@@ -104,5 +102,13 @@ async fn print_updates(
             }
         }
         printer.flush()?;
+    }
+}
+
+/// Waits until the deadline, forever without one.
+pub(crate) async fn limit(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }

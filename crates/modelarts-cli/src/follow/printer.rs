@@ -30,12 +30,15 @@ pub(crate) struct Printer<'a> {
 enum Sink {
     Stdout(Stdout),
     Stderr(String),
+    /// Text that a screen prints.
+    Screen(String),
 }
 
 impl Sink {
     fn write(&mut self, text: &str) -> Result<(), Failure> {
         match self {
             Self::Stdout(stdout) => stdout.write(text)?,
+            Self::Screen(buffer) => buffer.push_str(text),
             Self::Stderr(buffer) => {
                 buffer.push_str(text);
                 if buffer.len() >= STDERR_BUFFER {
@@ -49,6 +52,7 @@ impl Sink {
     fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Self::Stdout(stdout) => stdout.flush()?,
+            Self::Screen(_) => {}
             Self::Stderr(buffer) => {
                 // A closed stderr must not end the command that follows the job.
                 let _ = anstream::stderr().lock().write_all(buffer.as_bytes());
@@ -79,6 +83,25 @@ impl<'a> Printer<'a> {
             container: String::new(),
             // Log lines are indented to the texts after the times of phases and events.
             lines: TaskLines::new(Some("          "), repetitions),
+        }
+    }
+
+    /// Creates a printer for a screen, of phases, warnings, errors and log lines.
+    pub(crate) fn for_screen(session: &'a Session, has_task_names: bool) -> Self {
+        Self {
+            output: &session.output,
+            only_problems: true,
+            sink: Sink::Screen(String::new()),
+            container: String::new(),
+            lines: TaskLines::new(has_task_names.then_some(""), Repetitions::Live),
+        }
+    }
+
+    /// Returns the new text of a printer for a screen.
+    pub(crate) fn take(&mut self) -> String {
+        match &mut self.sink {
+            Sink::Screen(text) => std::mem::take(text),
+            _ => String::new(),
         }
     }
 
@@ -189,7 +212,8 @@ fn secondary_phase(job: &Job) -> Option<String> {
     secondary.filter(|secondary| secondary != job.phase().as_str())
 }
 
-fn clock_time(time: Timestamp) -> String {
+/// Returns the time of day of the user, such as `08:30:07`.
+pub(crate) fn clock_time(time: Timestamp) -> String {
     output::local_time(time, "%H:%M:%S")
 }
 

@@ -95,6 +95,13 @@ impl Output {
         Ok(count)
     }
 
+    /// Returns the lines of a table with headings that fits this width; no line without rows.
+    pub(crate) fn table<R: Row>(&self, rows: &[R], width: u16) -> Result<Vec<String>, Failure> {
+        let mut printer = Printer::new(self)?;
+        printer.width = Some(width);
+        Ok(printer.table(rows))
+    }
+
     /// Prints rows as [`list`](Self::list) does. If there are none, prints a note on stderr.
     pub(crate) async fn list_or_note<R: Row>(
         &self,
@@ -162,6 +169,8 @@ impl<R: Row> Selected<R> {
 
 struct Printer<'a, R: 'static> {
     output: &'a Output,
+    /// Width of the terminal in columns; `None` if no text is cut.
+    width: Option<u16>,
     columns: Vec<Selected<R>>,
     /// Widths of the columns; `None` before the first page.
     layout: Option<Layout>,
@@ -176,6 +185,7 @@ impl<'a, R: Row> Printer<'a, R> {
         let wide = output.format == Format::Wide;
         Ok(Self {
             output,
+            width: output.terminal.width(),
             columns: select(output.columns.as_deref(), wide)?,
             layout: None,
             rows: Vec::new(),
@@ -185,7 +195,9 @@ impl<'a, R: Row> Printer<'a, R> {
 
     fn print(&mut self, rows: Vec<R>, stdout: &mut Stdout) -> Result<(), Failure> {
         match self.output.format {
-            Format::Table | Format::Wide => self.print_table(&rows, stdout),
+            Format::Table | Format::Wide => {
+                self.table(&rows).iter().try_for_each(|line| stdout.line(line))
+            }
             Format::Id => {
                 for row in &rows {
                     stdout.line(row.id().ok_or_else(no_id)?)?;
@@ -220,9 +232,11 @@ impl<'a, R: Row> Printer<'a, R> {
         stdout.write(&csv::lines(header.into_iter().chain(rows))?)
     }
 
-    fn print_table(&mut self, rows: &[R], stdout: &mut Stdout) -> Result<(), Failure> {
+    /// Returns the lines of the rows, after the headings if these are the first rows.
+    fn table(&mut self, rows: &[R]) -> Vec<String> {
+        let mut table = Vec::new();
         let Some(first) = rows.first() else {
-            return Ok(());
+            return table;
         };
         let mut layout = match self.layout.take() {
             Some(layout) => layout,
@@ -241,22 +255,20 @@ impl<'a, R: Row> Printer<'a, R> {
                 let mut positions = 0..self.columns.len();
                 self.columns.retain(|_| !positions.next().is_some_and(|at| excess.contains(&at)));
                 let layout = self.layout_of(rows);
-                stdout.line(&layout.line(&headings(&self.columns)))?;
+                table.push(layout.line(&headings(&self.columns)));
                 layout
             }
         };
         let lines = cells(&self.columns, rows);
         layout.add(&lines);
-        for line in lines {
-            stdout.line(&layout.line(&line))?;
-        }
+        table.extend(lines.iter().map(|line| layout.line(line)));
         self.layout = Some(layout);
-        Ok(())
+        table
     }
 
     fn layout_of(&self, rows: &[R]) -> Layout {
         let keys = self.columns.iter().map(Selected::is_key).collect();
-        let mut layout = Layout::new(self.output.terminal.width(), keys);
+        let mut layout = Layout::new(self.width, keys);
         layout.add(&[headings(&self.columns)]);
         layout.add(&cells(&self.columns, rows));
         layout

@@ -18,7 +18,7 @@ mod outputs;
 mod parameters_tests;
 pub(crate) mod run;
 mod staging;
-mod submission;
+pub(super) mod submission;
 pub(crate) mod submit;
 pub(crate) mod sweep;
 mod values;

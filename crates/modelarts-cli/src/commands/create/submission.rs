@@ -144,7 +144,20 @@ impl Target<'_> {
     ) -> Result<Followed, Failure> {
         let deadline = flags.timeout.map(|timeout| Instant::now() + timeout);
         let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
+        self.finish(job, followed, flags, interrupt).await
+    }
+
+    /// Reports the end of a job, or of following, and downloads the outputs of the job if a
+    /// directory is given.
+    pub(crate) async fn finish(
+        &self,
+        job: &Job,
+        followed: Result<End, Failure>,
+        flags: &FollowFlags,
+        interrupt: &mut Interrupt,
+    ) -> Result<Followed, Failure> {
         let waited = match followed {
+            Ok(End::Left) => return Ok(self.leave(job, "interrupted", ExitStatus::Success)),
             Ok(End::Interrupted) => {
                 return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted));
             }
@@ -237,6 +250,7 @@ impl Target<'_> {
     fn leave(&self, job: &Job, outcome: &str, status: ExitStatus) -> Followed {
         let reason = match status {
             ExitStatus::TimedOut => "the time limit passed",
+            ExitStatus::Success => "left",
             _ => "interrupted",
         };
         let summary = match self.is_local {

@@ -1,9 +1,10 @@
 //! Command `modelarts ls`, which lists jobs.
 
 use std::time::{Duration, SystemTime};
+use std::{collections::HashMap, mem};
 
 use clap::Args;
-use futures::{Stream, TryStreamExt, future::join_all, stream};
+use futures::{Stream, StreamExt, TryStreamExt, future::join_all, stream};
 use modelarts_ext::{Error, Filter, Job, Timestamp, jobs::ListJobs, types::Phase};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::{
     commands::{
         jobs::{
             arguments::{moment, positive_number},
-            job_values::{is_value, of_jobs, requested},
+            job_values::{JobValue, is_value, of_jobs, requested},
             selection::JobConditions,
         },
         sync::objects,
@@ -21,7 +22,9 @@ use crate::{
     completion::{Entry, JOBS, remember},
     exit_status::ExitStatus,
     failure::Failure,
-    output::{self, Column, Row, or_dash},
+    follow::Interrupt,
+    live::{Screen, pause, table},
+    output::{self, Column, Format, Row, or_dash},
     session::Session,
 };
 
@@ -58,6 +61,10 @@ pub(crate) struct Ls {
         allow_negative_numbers = true
     )]
     limit: Option<u64>,
+    /// Shows changes: on a terminal, draws the table again until q or Ctrl-C, elsewhere prints each
+    /// job that is new or changed. Default of --limit: 50. WHY has no reasons from logs.
+    #[arg(short, long, conflicts_with_all = ["place", "sort", "until"])]
+    watch: bool,
     #[cfg(unix)]
     #[command(flatten)]
     pub(crate) local: crate::local_jobs::LocalFlag,
@@ -107,7 +114,7 @@ pub(crate) struct JobRow {
     #[serde(skip)]
     seconds_old: u64,
     #[serde(skip)]
-    typed_phase: Phase,
+    pub(crate) typed_phase: Phase,
 }
 
 impl JobRow {
@@ -137,6 +144,11 @@ impl JobRow {
             typed_phase: job.phase(),
         }
     }
+
+    /// Returns the time for which the job has been running, or ran.
+    pub(crate) fn time_run(&self) -> String {
+        or_dash(self.seconds_run.map(|seconds| output::duration(Duration::from_secs(seconds))))
+    }
 }
 
 impl Row for JobRow {
@@ -149,9 +161,7 @@ impl Row for JobRow {
         Column::new("NODES", |row| or_dash(row.nodes)),
         Column::new("FLAVOR/POOL", |row| or_dash(row.pool.clone().or_else(|| row.flavor.clone()))),
         Column::new("AGE", |row| output::age(Duration::from_secs(row.seconds_old))),
-        Column::new("RAN", |row| {
-            or_dash(row.seconds_run.map(|seconds| output::duration(Duration::from_secs(seconds))))
-        }),
+        Column::new("RAN", |row| row.time_run()),
         Column::new("USER", |row| or_dash(row.user.clone())),
         Column::wide("SECONDARY", |row| or_dash(row.secondary_phase.clone())),
         Column::wide("CREATED", |row| or_dash(row.created_at.clone())),
@@ -243,6 +253,12 @@ impl Ls {
             }
             return objects::list(session, place, self.recursive).await;
         }
+        if self.watch && matches!(session.output.format, Format::Json | Format::Yaml | Format::Id) {
+            return Err(Failure::usage(
+                "ls --watch: --output must be table, wide, ndjson or csv, because the list does \
+                 not end",
+            ));
+        }
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
         let selection = self.selection;
@@ -250,8 +266,11 @@ impl Ls {
             list = list.filter(Filter::create_time().after(since));
         }
         let values = requested(session.output.columns())?;
-        let limit =
-            self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let all = if self.watch { PAGE_SIZE } else { usize::MAX };
+        let limit = self.limit.map_or(all, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        if self.watch {
+            return watch(session, list, selection, limit, &values).await;
+        }
         let now = SystemTime::now();
         let has_why = session.output.has_column("why");
         let values = &values;
@@ -280,6 +299,68 @@ impl Ls {
         remember(&session.selection, JOBS, read.take(), false);
         Ok(ExitStatus::Success)
     }
+}
+
+/// Shows the jobs of a list on a terminal, elsewhere prints each job that is new or changed.
+async fn watch(
+    session: &Session,
+    list: ListJobs,
+    selection: JobConditions,
+    limit: usize,
+    values: &[JobValue],
+) -> Result<ExitStatus, Failure> {
+    let pause = pause(session.client().await?);
+    let rows = async |jobs: Vec<Job>| {
+        let values = of_jobs(&jobs, values).await;
+        let rows = jobs.iter().map(|job| JobRow::new(job, SystemTime::now()));
+        rows.zip(values).map(|(row, values)| JobRow { values, ..row }).collect()
+    };
+    let snapshots = snapshots(list, selection, limit, pause, rows);
+    if let Some(screen) = Screen::open(session) {
+        return table(screen, &session.output, snapshots).await;
+    }
+    let (mut interrupt, mut known, mut is_lost) = (Interrupt::new(), HashMap::new(), false);
+    let changes = snapshots.map(|read| match read {
+        Ok(mut rows) => {
+            is_lost = false;
+            rows.retain(|row: &JobRow| {
+                let state = (row.phase.clone(), row.secondary_phase.clone(), row.why.clone());
+                known.insert(row.id.clone(), state.clone()) != Some(state)
+            });
+            // The list is newest first; the changes are in their order.
+            rows.reverse();
+            Ok(rows)
+        }
+        Err(error) if error.is_retryable() && !known.is_empty() => {
+            if !mem::replace(&mut is_lost, true) {
+                note!("connection lost, trying again: {error}");
+            }
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    });
+    session.output.list(changes.take_until(interrupt.received())).await?;
+    Ok(ExitStatus::Interrupted)
+}
+
+/// Returns the rows of the first selected jobs of a list again and again.
+pub(super) fn snapshots<R>(
+    list: ListJobs,
+    selection: JobConditions,
+    limit: usize,
+    pause: Duration,
+    rows: impl AsyncFnMut(Vec<Job>) -> Vec<R>,
+) -> impl Stream<Item = Result<Vec<R>, Error>> {
+    stream::unfold((Duration::ZERO, rows), move |(wait, mut rows)| {
+        let jobs = first(list.clone(), selection.clone(), None, limit).try_concat();
+        async move {
+            tokio::time::sleep(wait).await;
+            match jobs.await {
+                Ok(jobs) => Some((Ok(rows(jobs).await), (pause, rows))),
+                Err(error) => Some((Err(error), (pause, rows))),
+            }
+        }
+    })
 }
 
 /// Adds what the logs of running jobs show. A log that cannot be read in time adds nothing.

@@ -14,8 +14,10 @@ pub(crate) mod rm;
 mod selection;
 pub(crate) mod show;
 pub(crate) mod stop;
+pub(crate) mod top;
 pub(crate) mod trials;
 pub(crate) mod update;
 pub(crate) mod wait;
 
 pub(crate) use arguments::{positive_number, time_span, whole_number};
+pub(crate) use logs::nodes;

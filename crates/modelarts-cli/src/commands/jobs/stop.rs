@@ -21,7 +21,7 @@ use crate::{
 const CONCURRENT: usize = 4;
 
 /// Phases of the jobs that conditions select by default.
-const ACTIVE: [Phase; 3] = [Phase::Creating, Phase::Pending, Phase::Running];
+pub(super) const ACTIVE: [Phase; 3] = [Phase::Creating, Phase::Pending, Phase::Running];
 
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
@@ -85,7 +85,7 @@ impl Stop {
 }
 
 /// Stops a job. A job that has ended, even in the meantime, or is being stopped is not an error.
-async fn stop(job: &Job) -> Result<&'static str, Error> {
+pub(crate) async fn stop(job: &Job) -> Result<&'static str, Error> {
     if job.is_final() {
         return Ok("ended");
     }

@@ -3,6 +3,7 @@
 mod download;
 mod events;
 mod explain;
+mod live;
 mod local;
 mod logs;
 mod ls;

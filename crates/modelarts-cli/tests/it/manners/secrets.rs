@@ -120,6 +120,8 @@ async fn no_command_prints_a_secret() {
         (0, "logs", "leaves".to_owned()),
         (0, "logs", "leaves -o ndjson".to_owned()),
         (0, "events", "leaves -o json".to_owned()),
+        (0, "watch", "leaves -o json".to_owned()),
+        (0, "top", "-o json".to_owned()),
         (0, "wait", "leaves -o json".to_owned()),
         (0, "update", "leaves --description new".to_owned()),
         (0, "stop", "stopped[VERBOSITY] --yes".to_owned()),

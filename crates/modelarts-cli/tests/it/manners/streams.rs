@@ -149,7 +149,7 @@ async fn errors_are_json_only_where_json_is_requested_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn names_that_other_tools_use_have_a_tip() {
     let fixture = Fixture::start().await;
-    for (name, tip) in [("ps", "ls"), ("describe a", "show"), ("cancel", "stop"), ("top", "ls")] {
+    for (name, tip) in [("ps", "ls"), ("describe a", "show"), ("tail", "logs")] {
         let output = fixture.run(name).await.code(2);
         let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
         let expected = format!("tip: a similar subcommand exists: '{tip}'");

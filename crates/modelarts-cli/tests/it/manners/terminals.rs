@@ -8,7 +8,8 @@ use crate::{
     support::{Fixture, assert, lines_of},
 };
 
-/// Runs a program in a pseudo-terminal of a width, and types the next answer when it asks.
+/// Runs a program in a pseudo-terminal of a width, and types the next answer when it asks, shows a
+/// progress or the key that ends it. Responds to requests for the position of the cursor.
 const TERMINAL: &str = r#"
 import fcntl, os, pty, struct, sys, termios
 
@@ -27,7 +28,10 @@ while True:
     if not part:
         break
     seen += part
-    if answers and seen.endswith((b"] ", b"]: ")):
+    for _ in range(part.count(b"\x1b[6n")):
+        os.write(terminal, b"\x1b[1;1R")
+    shown = any(text in seen for text in ("━".encode(), b" job, q ends"))
+    if answers and (seen.endswith((b"] ", b"]: ")) or shown):
         os.write(terminal, answers.pop(0))
 os.write(1, seen.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
@@ -175,4 +179,52 @@ async fn init_asks_for_flavor_and_engine() {
         );
     }
     assert!(!fixture.path().join("b.yaml").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_view_of_forty_columns_is_left_by_a_key_and_the_job_continues() {
+    let fixture = Fixture::start().await;
+    let logs = json!({"worker-0": "epoch 1/4\n\u{1b}]0;title\u{7}epoch 2/4\n"});
+    let seeds = json!([{"name": "leaves", "phase": "Running", "logs": logs}]);
+    let id = fixture.seed(seeds).await.remove(0);
+    for (key, code) in [("q", 0), ("\u{3}", 130)] {
+        let output = on_terminal(&fixture, 40, key, &[("NO_COLOR", "1")], "watch leaves").await;
+        let seen = text(&output.code(code));
+        for part in
+            ["● Running", "\n ]0;title epoch 2/4\n", "50%", "q leaves it running, t stops it"]
+        {
+            assert!(seen.contains(part), "{part}: {seen}");
+        }
+        // The cursor is shown again, and a line of the log does not set the title.
+        let (_, end) = seen.rsplit_once("\u{1b}[?25h").unwrap();
+        assert!(end.contains(": the job continues\n"), "{seen}");
+        assert!(!seen.contains("\u{1b}]0"), "{seen}");
+    }
+    let job = fixture.client().training_jobs().get(&id).await.unwrap();
+    assert_eq!(job.phase().as_str(), "Running");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn live_tables_are_left_by_a_key() {
+    let fixture = Fixture::start().await;
+    fixture.seed(json!([{"name": "leaves", "phase": "Running"}])).await;
+    for (command, heading) in
+        [("top", "NAME    PHASE      CPU  MEM  GPU/NPU\n"), ("ls -w", "NAME    ID")]
+    {
+        for (key, code) in [("q", 0), ("\u{3}", 130)] {
+            let output = on_terminal(&fixture, 40, key, &[("NO_COLOR", "1")], command).await;
+            let seen = text(&output.code(code));
+            let (_, last) = seen.rsplit_once("\u{1b}[?25h").unwrap();
+            assert!(last.starts_with(heading) && last.contains("\nleaves  "), "{command}: {seen}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_does_not_redraw_has_no_live_view() {
+    let fixture = Fixture::start().await;
+    fixture.seed(json!([{"name": "leaves", "logs": {"worker-0": "epoch 1/4\n"}}])).await;
+    let output = on_terminal(&fixture, 80, "", &[("TERM", "dumb")], "watch leaves").await;
+    let seen = text(&output.code(0));
+    assert!(seen.contains("worker-0 │ epoch 1/4\n") && !seen.contains('\u{1b}'), "{seen}");
 }

@@ -179,7 +179,8 @@ impl Logs {
     }
 }
 
-fn nodes(job: &Job) -> i64 {
+/// Returns the number of nodes of a job.
+pub(crate) fn nodes(job: &Job) -> i64 {
     let spec = job.details().spec.as_ref();
     let resource = spec.and_then(|spec| spec.resource.as_ref());
     resource.and_then(|resource| resource.node_count).unwrap_or(1)
