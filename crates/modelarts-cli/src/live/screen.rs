@@ -6,7 +6,7 @@
 //! are then drawn from there: ratatui 0.30 erases the whole screen on a resize (ratatui issue 2666).
 
 use std::io::{self, Write, stdout};
-use std::{thread, time::Duration};
+use std::{sync, thread, time::Duration};
 
 use ansi_to_tui::IntoText;
 use anstream::{AutoStream, ColorChoice};
@@ -22,6 +22,8 @@ use crate::{failure::Failure, output, output::Stdout, session::Session};
 pub(crate) const INTERRUPT: char = '\u{3}';
 /// Pause between two checks for keys. In between, the position of the cursor can be read.
 const KEY_PAUSE: Duration = Duration::from_millis(50);
+/// Time for a response of the terminal; crossterm waits two seconds for it.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Rows of a live view. Dropping the screen erases them, and restores the terminal.
 pub(crate) struct Screen {
@@ -101,7 +103,8 @@ impl Screen {
         let height = u16::try_from(rows.len()).unwrap_or(size.1).min(size.1).max(1);
         let area = self.rows.get_frame().area();
         // A terminal wraps its lines again before the program knows the new size.
-        let is_moved = cursor::position().ok() != Some((area.x, area.y)) || size != self.size;
+        let position = request(cursor::position).ok();
+        let is_moved = position != Some((area.x, area.y)) || size != self.size;
         if is_moved || height != area.height || !above.is_empty() {
             execute!(stdout(), cursor::MoveToColumn(0), Clear(FromCursorDown))?;
             let mut stdout = Stdout::lock();
@@ -111,6 +114,7 @@ impl Screen {
                 stdout.write("\u{1b}[0m\r\n")?;
             }
             stdout.flush()?;
+            drop(stdout);
             // A terminal that does not respond in time is asked again by the next call.
             let Ok(rows) = reserve(height) else {
                 self.size = (0, 0);
@@ -131,5 +135,14 @@ impl Screen {
 /// Reserves rows at the cursor. Asks the terminal for the position of the cursor.
 fn reserve(height: u16) -> io::Result<Terminal<CrosstermBackend<io::Stdout>>> {
     let options = TerminalOptions { viewport: Viewport::Inline(height) };
-    Terminal::with_options(CrosstermBackend::new(stdout()), options)
+    request(|| Terminal::with_options(CrosstermBackend::new(stdout()), options))
+}
+
+/// Sends a request to the terminal on a thread, which does not return if the terminal is closed.
+fn request<T: Send + 'static>(
+    send: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (sender, response) = sync::mpsc::channel();
+    thread::spawn(move || sender.send(send()));
+    response.recv_timeout(RESPONSE_TIMEOUT).map_err(io::Error::other)?
 }

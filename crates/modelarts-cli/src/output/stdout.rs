@@ -10,6 +10,7 @@ use modelarts_ext::jobs::logs::RepeatedLines;
 
 use crate::{
     failure::Failure,
+    output::text::one_line,
     terminal::{Emphasis, Terminal},
 };
 
@@ -94,7 +95,11 @@ impl TaskLines {
             }
         }
         write(&log.prefix)?;
-        write(line)?;
+        match repetitions {
+            Repetitions::Raw => write(line)?,
+            // A line must not control the terminal.
+            _ => write(&one_line(line.to_owned()))?,
+        }
         write("\n")
     }
 
@@ -196,6 +201,7 @@ mod tests {
         let totals = "full\nfull\nfull\n… the line above, 12 times\n";
         assert_eq!(text(None, Totals, &full), totals);
         assert_eq!(text(None, Raw, &full), "full\n".repeat(12));
+        assert_eq!(text(None, Totals, &[("w", "a\u{1b}[2Jb\tc")]), "a [2Jb c\n");
         // Each task has its own lines.
         let both: Vec<_> = (0..5).flat_map(|_| [("worker-0", "a"), ("worker-1", "b")]).collect();
         let of_both = "worker-0 │ a\nworker-1 │ b\n".repeat(3)

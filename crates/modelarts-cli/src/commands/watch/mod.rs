@@ -105,7 +105,8 @@ async fn show(
         }
     };
     printer.end_lines()?;
-    screen.draw(&printer.take(), &[])?;
+    // The terminal may be closed.
+    let _ = screen.draw(&printer.take(), &[]);
     end
 }
 

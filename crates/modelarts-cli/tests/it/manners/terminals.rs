@@ -9,9 +9,10 @@ use crate::{
 };
 
 /// Runs a program in a pseudo-terminal of a width, and types the next answer when it asks, shows a
-/// progress or the key that ends it. Responds to requests for the position of the cursor.
+/// progress or the key that ends it. The answer `close` closes the terminal. Responds to requests
+/// for the position of the cursor.
 const TERMINAL: &str = r#"
-import fcntl, os, pty, struct, sys, termios
+import fcntl, os, pty, signal, struct, sys, termios
 
 columns, command = int(sys.argv[1]), sys.argv[3:]
 answers = sys.argv[2].encode().splitlines(keepends=True)
@@ -19,6 +20,8 @@ pid, terminal = pty.fork()
 if pid == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     os.execvp(command[0], command)
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+signal.alarm(60)
 seen = b""
 while True:
     try:
@@ -32,7 +35,11 @@ while True:
         os.write(terminal, b"\x1b[1;1R")
     shown = any(text in seen for text in ("━".encode(), b" job, q ends"))
     if answers and (seen.endswith((b"] ", b"]: ")) or shown):
-        os.write(terminal, answers.pop(0))
+        answer = answers.pop(0)
+        if answer == b"close":
+            os.close(terminal)
+            break
+        os.write(terminal, answer)
 os.write(1, seen.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
@@ -227,4 +234,17 @@ async fn a_terminal_that_does_not_redraw_has_no_live_view() {
     let output = on_terminal(&fixture, 80, "", &[("TERM", "dumb")], "watch leaves").await;
     let seen = text(&output.code(0));
     assert!(seen.contains("worker-0 │ epoch 1/4\n") && !seen.contains('\u{1b}'), "{seen}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_is_closed_ends_a_live_view() {
+    let fixture = Fixture::start().await;
+    let logs = json!({"worker-0": "epoch 1/4\n"});
+    fixture.seed(json!([{"name": "leaves", "phase": "Running", "logs": logs}])).await;
+    for command in ["watch leaves", "top", "ls -w"] {
+        let output = on_terminal(&fixture, 80, "close", &[], command).await;
+        // The signal, or an error of writing that comes before it.
+        let code = output.get_output().status.code();
+        assert!(matches!(code, Some(130 | 1)), "{command}: {code:?}");
+    }
 }
