@@ -16,8 +16,15 @@ const LOG_RATIO: f64 = 50.0;
 pub(crate) enum Marks {
     /// Separate points, of which one may be the best.
     Points { all: Vec<(f64, f64)>, best: Option<(f64, f64)> },
-    /// Curves with their names. Each has parts, with gaps between them.
-    Curves(Vec<(String, Vec<Vec<(f64, f64)>>)>),
+    /// Curves with their names.
+    Curves(Vec<Curve>),
+}
+
+/// A curve with its name. Its parts have gaps between them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    pub(crate) parts: Vec<Vec<(f64, f64)>>,
 }
 
 /// A chart with labels of its axes.
@@ -37,19 +44,21 @@ impl Chart {
             }
             Marks::Curves(curves) => {
                 let colours = COLOURS.iter().cycle();
-                let curves = curves.iter().zip(colours).flat_map(|((name, parts), colour)| {
-                    parts.iter().enumerate().map(move |(number, part)| {
-                        let line = LinePlot::new().with_data(part.clone()).with_color(*colour);
-                        // A line of one point would not be visible.
-                        let point = ScatterPlot::new().with_data(part.clone()).with_color(*colour);
-                        match (part.len(), number) {
-                            (1, 0) => Plot::from(point.with_legend(name.as_str())),
-                            (1, _) => Plot::from(point),
-                            (_, 0) => Plot::from(line.with_legend(name.as_str())),
-                            _ => Plot::from(line),
-                        }
-                    })
-                });
+                let curves =
+                    curves.iter().zip(colours).flat_map(|(Curve { name, parts }, colour)| {
+                        parts.iter().enumerate().map(move |(number, part)| {
+                            let line = LinePlot::new().with_data(part.clone()).with_color(*colour);
+                            // A line of one point would not be visible.
+                            let point =
+                                ScatterPlot::new().with_data(part.clone()).with_color(*colour);
+                            match (part.len(), number) {
+                                (1, 0) => Plot::from(point.with_legend(name.as_str())),
+                                (1, _) => Plot::from(point),
+                                (_, 0) => Plot::from(line.with_legend(name.as_str())),
+                                _ => Plot::from(line),
+                            }
+                        })
+                    });
                 curves.collect()
             }
         };

@@ -62,7 +62,9 @@ pub struct SubmitAll {
 
 /// Function that receives the index of a job, and the job.
 #[derive(Clone)]
-struct OnSubmitted(Arc<dyn Fn(usize, &Job) + Send + Sync>);
+struct OnSubmitted(Arc<SubmittedFn>);
+
+type SubmittedFn = dyn Fn(usize, &Job) + Send + Sync;
 
 impl fmt::Debug for OnSubmitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -238,7 +238,7 @@ impl Events {
             list = list.pattern(pattern);
         }
         if let Some(language) = &self.language {
-            list = list.language(language.clone());
+            list = list.language(*language);
         }
         if let Some(until) = self.until {
             let start = self.since.or(job.created_at()).unwrap_or(Timestamp::MIN);

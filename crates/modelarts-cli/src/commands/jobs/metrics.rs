@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    chart::{Chart, Marks, svg},
+    chart::{Chart, Curve, Marks, svg},
     commands::jobs::{job_values::number_after, results::local_time},
     exit_status::ExitStatus,
     failure::Failure,
@@ -154,11 +154,8 @@ fn printed_chart(rows: &[PointRow]) -> Option<Chart> {
 }
 
 /// Returns the curves of the series. A value that is missing divides its curve.
-fn curves(
-    rows: &[PointRow],
-    x: impl Fn(&PointRow) -> Option<f64>,
-) -> Vec<(String, Vec<Vec<(f64, f64)>>)> {
-    let mut curves: Vec<(String, Vec<Vec<(f64, f64)>>)> = Vec::new();
+fn curves(rows: &[PointRow], x: impl Fn(&PointRow) -> Option<f64>) -> Vec<Curve> {
+    let mut curves = Vec::new();
     for series in rows.chunk_by(|one, other| one.series == other.series) {
         let parts = series.split(|row| row.value.is_none());
         let points = |part: &[PointRow]| {
@@ -166,7 +163,7 @@ fn curves(
         };
         let parts: Vec<_> = parts.map(points).filter(|part| !part.is_empty()).collect();
         if let (Some(first), false) = (series.first(), parts.is_empty()) {
-            curves.push((first.series.clone(), parts));
+            curves.push(Curve { name: first.series.clone(), parts });
         }
     }
     curves
@@ -193,6 +190,6 @@ mod tests {
         ];
         let found = curves(&rows, |row| row.step.map(|step| f64::from(step as u32)));
         let parts = vec![vec![(1.0, 0.5)], vec![(3.0, 0.25)]];
-        assert_eq!(found, [("loss".to_owned(), parts)]);
+        assert_eq!(found, [Curve { name: "loss".to_owned(), parts }]);
     }
 }

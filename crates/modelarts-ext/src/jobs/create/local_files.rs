@@ -207,7 +207,6 @@ fn size(bytes: u64) -> String {
 
 /// Checks that inputs of this size fit on the [disk](crate::validation::FlavorSpec::disk_gb) of a
 /// flavor, to which the service downloads inputs.
-#[must_use]
 pub fn check_input_size(bytes: u64, disk_gb: u64) -> Report {
     let disk = disk_gb << 30;
     let value = || {

@@ -1,10 +1,14 @@
 //! Tests of the submission of many jobs, of which a few are unfinished at a time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures::StreamExt;
 use modelarts_emulator::{faults::FaultRule, traffic::RequestCount};
-use modelarts_ext::{Error, ErrorKind, Timestamp, api::codes, jobs::wait::Waited};
+use modelarts_ext::{Error, ErrorKind, Job, Timestamp, api::codes, jobs::wait::Waited};
 use serde_json::json;
 
 use crate::support::{
