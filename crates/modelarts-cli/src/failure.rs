@@ -6,7 +6,7 @@ use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{context::Selection, exit_status::ExitStatus, wording};
+use crate::{exit_status::ExitStatus, wording};
 
 /// Reason why a command did not succeed. `Display` formats the text for stderr without the leading
 /// `error:`.
@@ -43,17 +43,12 @@ impl Failure {
         Self::Local(text.to_string())
     }
 
-    /// Adds advice on emulators to a failed connection, and to missing settings.
-    pub(crate) fn with_advice(self, selection: &Selection) -> Self {
+    /// Adds advice on emulators, which depends on the kind of the error.
+    pub(crate) fn with_advice(self, advice: impl FnOnce(ErrorKind) -> Option<String>) -> Self {
         let (Self::Sdk(error) | Self::NotCreated(error)) = &self else {
             return self;
         };
-        let advice = match error.kind() {
-            ErrorKind::Connection => selection.emulator_advice(),
-            ErrorKind::Config => selection.dev_advice(),
-            _ => None,
-        };
-        match advice {
+        match advice(error.kind()) {
             Some(advice) => Self::NoEmulator(error.clone(), advice),
             None => self,
         }

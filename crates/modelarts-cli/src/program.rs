@@ -74,7 +74,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     let has_outcome = arguments.command.has_outcome();
     let result = match runtime.block_on(arguments.command.run(&session)) {
         Err(Failure::Closed) if has_outcome => Ok(ExitStatus::BrokenPipe),
-        Err(failure) => Err(failure.with_advice(&session.selection)),
+        Err(failure) => Err(failure.with_advice(|kind| session.selection.advice(kind))),
         result => result,
     };
     runtime.block_on(session.close());

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use modelarts_ext::{
+    ErrorKind,
     client::contexts::{CONNECTION_FILE, Context, Contexts, start_advice},
     config::Environment,
 };
@@ -65,8 +66,17 @@ impl Selection {
         self.context()?.own_environment(name).map_err(Failure::usage)
     }
 
+    /// Returns advice on emulators for a kind of error.
+    pub(crate) fn advice(&self, kind: ErrorKind) -> Option<String> {
+        match kind {
+            ErrorKind::Connection => self.emulator_advice(),
+            ErrorKind::Config => self.dev_advice(),
+            _ => None,
+        }
+    }
+
     /// Returns advice for missing settings; `None` if a context is selected, or no emulator runs.
-    pub(crate) fn dev_advice(&self) -> Option<String> {
+    fn dev_advice(&self) -> Option<String> {
         let path = Contexts::path().ok()?;
         let file = Contexts::read(&path).ok()?;
         let (None, None) = (&self.requested, &file.current) else {
@@ -84,7 +94,7 @@ impl Selection {
     }
 
     /// Returns advice for a failed connection; `None` unless the context is that of an emulator.
-    pub(crate) fn emulator_advice(&self) -> Option<String> {
+    fn emulator_advice(&self) -> Option<String> {
         let (name, context) = self.find().ok()?;
         let name = name.as_deref().unwrap_or_default();
         let start = start_advice(name, context.data_dir.as_deref()?);

@@ -10,6 +10,7 @@ use clap::Args;
 use modelarts_ext::{
     Client, ClientBuilder, Credentials, Error, RetryPolicy, config::Environment, credentials,
 };
+use modelarts_obs::ObsPath;
 
 pub(crate) use self::report::Report;
 use self::{
@@ -17,6 +18,7 @@ use self::{
     report::{Finding, Subject},
     storage::{Origins, check_obs},
 };
+
 use crate::{
     context::{CONNECTION_FILE, Contexts},
     exit_status::ExitStatus,
@@ -27,12 +29,17 @@ use crate::{
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 const NOTES: &str = "\
-It reads a list of one job, and writes and deletes an empty object in the bucket. The exit code is 1
-if there is a problem. Secrets are never printed.";
+It reads a list of one job, and writes and deletes an empty object in the bucket and in each PLACE.
+The exit code is 1 if there is a problem. Secrets are never printed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Further directories in OBS that must be writable, such as that of --log-url:
+    /// obs://BUCKET/DIR/.
+    #[arg(value_name = "PLACE")]
+    places: Vec<ObsPath>,
+}
 
 impl Doctor {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
@@ -51,7 +58,7 @@ impl Doctor {
         match &environment {
             Some(environment) => {
                 report.add(Subject::Files, files(session, environment)?);
-                check_service(session, environment, &mut report).await?;
+                check_service(session, environment, &self.places, &mut report).await?;
             }
             None => report.skip(
                 &[
@@ -163,6 +170,7 @@ fn builder(environment: &Environment) -> ClientBuilder {
 async fn check_service(
     session: &Session,
     environment: &Environment,
+    places: &[ObsPath],
     report: &mut Report,
 ) -> Result<(), Failure> {
     let origins = Origins::new(session)?;
@@ -225,7 +233,7 @@ async fn check_service(
         report.add(Subject::Service, call.service(client, &origins));
         report.add(Subject::Clock, call.clock());
     }
-    check_obs(client, &origins, report).await;
+    check_obs(client, &origins, places, report).await;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use modelarts_ext::{Client, Error, ErrorKind};
-use modelarts_obs::Staging;
+use modelarts_obs::{ObsPath, Staging};
 
 use crate::{
     commands::setup::doctor::report::{Finding, Report, Subject},
@@ -13,6 +13,9 @@ use crate::{
 
 /// Name of the object that the check writes and deletes, below the prefix.
 const TEST_OBJECT: &str = ".modelarts-doctor";
+
+/// MD5 of an empty object.
+const EMPTY_MD5: &str = "d41d8cd98f00b204e9800998ecf8427e";
 
 pub(super) struct Origins {
     /// Environment variables that the context sets.
@@ -40,8 +43,13 @@ impl Origins {
     }
 }
 
-/// Checks OBS: the endpoint, the bucket, and the permission to write.
-pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
+/// Checks OBS: the endpoint, the bucket, and the permission to write there and at other places.
+pub(super) async fn check_obs(
+    client: &Client,
+    origins: &Origins,
+    places: &[ObsPath],
+    report: &mut Report,
+) {
     let address = match client.obs_endpoint() {
         Ok(Some(address)) => {
             let variable = "MODELARTS_OBS_ENDPOINT";
@@ -82,22 +90,50 @@ pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut R
         }
     };
     report.add(Subject::Bucket, Finding::ok(&root));
+    for place in [&root].into_iter().chain(places) {
+        report.add(Subject::Upload, try_upload(&staging, place).await);
+    }
+}
+
+/// Writes and deletes an empty object below an address.
+async fn try_upload(staging: &Staging, place: &ObsPath) -> Finding {
     let started = Instant::now();
     let upload = async {
-        let key = root.join(TEST_OBJECT)?;
-        let bucket = staging.connect()?.bucket(root.bucket())?;
+        let key = place.join(TEST_OBJECT)?;
+        let bucket = staging.connect()?.bucket(place.bucket())?;
         bucket.put(key.key(), "").await?;
+        let object = bucket.head(key.key()).await;
         bucket.delete(key.key()).await?;
-        Ok::<_, Error>(key)
+        Ok::<_, Error>((key, object?))
     };
-    let finding = match upload.await {
-        Ok(key) => Finding::ok(format_args!(
+    match upload.await {
+        Ok((key, object)) if object.etag().is_some_and(is_encrypted) => Finding::warning(
+            format_args!("wrote and deleted {key}; the bucket seems to be encrypted"),
+            "use a bucket without default encryption: jobs refuse others (ModelArts.2791)",
+        ),
+        Ok((key, _)) => Finding::ok(format_args!(
             "wrote and deleted {key} in {} ms",
             started.elapsed().as_millis()
         )),
         Err(error) => Finding::error(&error).with_advice(
             "check the name of the bucket, its region, and the permissions of the keys on OBS",
         ),
-    };
-    report.add(Subject::Upload, finding);
+    }
+}
+
+/// Returns `true` if the entity tag of an empty object is not its MD5, as in a bucket whose objects
+/// are encrypted with KMS (OBS, "Object metadata").
+fn is_encrypted(etag: &str) -> bool {
+    !etag.trim_matches('"').eq_ignore_ascii_case(EMPTY_MD5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_encrypted;
+
+    #[test]
+    fn an_empty_object_that_is_not_encrypted_has_its_md5_as_tag() {
+        assert!(!is_encrypted("\"d41d8cd98f00b204e9800998ecf8427e\""));
+        assert!(is_encrypted("\"9f86d081884c7d659a2feaa0c55ad015\""));
+    }
 }
