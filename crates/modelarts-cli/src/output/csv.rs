@@ -2,25 +2,30 @@
 
 use ::csv::Writer;
 use indexmap::IndexMap;
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::{failure::Failure, output::Row};
+use crate::failure::Failure;
 
 /// Field with the values of a row.
 const VALUES: &str = "values";
 
 /// Returns the fields of rows as lines, after a header unless there is one already. The values of
 /// rows are columns of their own, after the fields.
-pub(super) fn records<R: Row>(rows: &[R], has_header: bool) -> Result<String, Failure> {
+pub(super) fn records<R: Serialize>(
+    rows: &[R],
+    values: impl Fn(&R) -> &[(String, Value)],
+    has_header: bool,
+) -> Result<String, Failure> {
     let mut records = Vec::new();
     for row in rows {
         // The text keeps the order of the fields.
         let text = serde_json::to_string(row).map_err(Failure::local)?;
         let mut fields: IndexMap<String, Value> =
             serde_json::from_str(&text).map_err(Failure::local)?;
-        if fields.get(VALUES).is_some_and(Value::is_object) {
+        if fields.contains_key(VALUES) {
             fields.shift_remove(VALUES);
-            fields.extend(row.values().iter().cloned());
+            fields.extend(values(row).iter().cloned());
         }
         if records.is_empty() && !has_header {
             records.push(fields.keys().cloned().collect());
@@ -51,30 +56,16 @@ pub(super) fn cell(value: Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use schemars::JsonSchema;
-    use serde::Serialize;
     use serde_json::json;
 
     use super::*;
-    use crate::output::Column;
 
-    #[derive(Serialize, JsonSchema)]
+    #[derive(Serialize)]
     struct Trial {
         name: &'static str,
         end: Option<u64>,
         also: Value,
-        #[serde(serialize_with = "crate::output::as_object")]
-        #[schemars(with = "Value")]
         values: Vec<(String, Value)>,
-    }
-
-    impl Row for Trial {
-        const LIST: &'static str = "trials";
-        const COLUMNS: &'static [Column<Self>] = &[];
-
-        fn values(&self) -> &[(String, Value)] {
-            &self.values
-        }
     }
 
     #[test]
@@ -85,7 +76,10 @@ mod tests {
             Trial { name: "c", end: Some(2), also: json!(true), values: lr(2.0) },
         ];
         let text = "name,end,also,lr\n\"a,\"\"b\"\"\",,\"{\"\"x\"\":1}\",0.1\nc,2,true,2.0\n";
-        assert_eq!(records(&rows, false).unwrap(), text);
-        assert_eq!(records(&rows[1..], true).unwrap(), "c,2,true,2.0\n");
+        fn values(row: &Trial) -> &[(String, Value)] {
+            &row.values
+        }
+        assert_eq!(records(&rows, values, false).unwrap(), text);
+        assert_eq!(records(&rows[1..], values, true).unwrap(), "c,2,true,2.0\n");
     }
 }

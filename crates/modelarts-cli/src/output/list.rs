@@ -222,7 +222,7 @@ impl<'a, R: Row> Printer<'a, R> {
     fn print_csv(&mut self, rows: &[R], stdout: &mut Stdout) -> Result<(), Failure> {
         let has_header = std::mem::replace(&mut self.has_header, true);
         if self.output.columns.is_none() {
-            return stdout.write(&csv::records(rows, has_header)?);
+            return stdout.write(&csv::records(rows, R::values, has_header)?);
         }
         let plain = |text: String| anstream::adapter::strip_str(&text).to_string();
         let header = headings(&self.columns).into_iter().map(|name| plain(name).to_lowercase());

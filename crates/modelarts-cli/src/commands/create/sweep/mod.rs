@@ -12,13 +12,16 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use modelarts_ext::{Client, CreateJob, Filter, Job, jobs::wait::Waited};
 use modelarts_obs::{Obs, Staging};
 
-use self::space::{Dimension, Trial};
+use self::{
+    report::Best,
+    space::{Dimension, Trial},
+};
 use crate::{
     commands::{
         create::{
@@ -94,15 +97,6 @@ pub(crate) struct Sweep {
     #[cfg(unix)]
     #[arg(long, conflicts_with_all = ["tag", "overwrite_outputs"])]
     local: bool,
-}
-
-/// The best value of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Best {
-    /// The smallest value.
-    Min,
-    /// The largest value.
-    Max,
 }
 
 /// Service of the trials.

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use clap::ValueEnum;
 use modelarts_ext::{Error, api::codes, jobs::wait::Waited};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,16 +10,22 @@ use serde_json::{Map, Value};
 
 use crate::{
     chart::{Chart, Marks, svg},
-    commands::create::{
-        draft::Draft,
-        sweep::{Best, space::Trial},
-    },
+    commands::create::{draft::Draft, sweep::space::Trial},
     exit_status::ExitStatus,
     failure::Failure,
     follow::outcome_name,
     output::{self, Column, Row, or_dash},
     terminal::{Emphasis, Terminal},
 };
+
+/// The best value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Best {
+    /// The smallest value.
+    Min,
+    /// The largest value.
+    Max,
+}
 
 /// A trial of a sweep.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -52,44 +52,37 @@ pub(super) fn split(parameters: &[Pair]) -> Result<(Vec<Pair>, Vec<Dimension>), 
 
 /// Returns the values of a list such as `0.1,0.2`, or of a range such as `1..5`.
 fn values(text: &str) -> Result<Vec<String>, String> {
-    let mut values = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() || values.is_empty() {
-        let mut value = String::new();
-        let mut letters = rest.char_indices();
-        let end = loop {
-            match letters.next() {
-                None => break rest.len(),
-                Some((at, ',')) => break at,
-                // A comma after a backslash belongs to the value.
-                Some((at, '\\')) if rest[at..].starts_with("\\,") => {
-                    letters.next();
-                    value.push(',');
-                }
-                Some((_, letter)) => value.push(letter),
+    let mut items = vec![String::new()];
+    for part in text.split(',') {
+        let Some(item) = items.last_mut() else { break };
+        match part.strip_suffix('\\') {
+            // A comma after a backslash belongs to the value.
+            Some(start) => *item += &format!("{start},"),
+            None => {
+                item.push_str(part);
+                items.push(String::new());
             }
-        };
-        let is_list = !values.is_empty() || end < rest.len();
-        if value.is_empty() && is_list {
-            return Err(format!("the list {text} must have no empty value"));
         }
-        match range(&value) {
+    }
+    items.pop_if(|item| item.is_empty());
+    let mut values = Vec::new();
+    for item in &items {
+        match range(item) {
             Some((first, last)) if first < last && last.abs_diff(first) < MAX_TRIALS => {
                 values.extend((first..=last).map(|number| number.to_string()));
             }
             Some(_) => {
                 return Err(format!(
-                    "the range {value} must ascend, and have at most {MAX_TRIALS} numbers"
+                    "the range {item} must ascend, and have at most {MAX_TRIALS} numbers"
                 ));
             }
-            None => values.push(value),
+            None if item.is_empty() && items.len() > 1 => {
+                return Err(format!("the list {text} must have no empty value"));
+            }
+            None => values.push(item.clone()),
         }
-        rest = rest.get(end + 1..).unwrap_or_default();
     }
-    match text.ends_with(',') && !text.ends_with("\\,") {
-        true => Err(format!("the list {text} must have no empty value")),
-        false => Ok(values),
-    }
+    Ok(values)
 }
 
 fn range(value: &str) -> Option<(i64, i64)> {
@@ -199,6 +192,7 @@ mod tests {
             ("-1..1,7", Ok(vec!["-1", "0", "1", "7"])),
             ("a\\,b", Ok(vec!["a,b"])),
             ("a\\b", Ok(vec!["a\\b"])),
+            ("a\\,", Ok(vec!["a,"])),
             ("", Ok(vec![""])),
             ("../x", Ok(vec!["../x"])),
             ("1,,2", Err("the list 1,,2 must have no empty value")),
