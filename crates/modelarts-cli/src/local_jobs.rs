@@ -2,6 +2,7 @@
 //! directory, in the form of the emulator's seeds.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Component, Path, PathBuf},
     time::SystemTime,
@@ -15,6 +16,7 @@ use modelarts_emulator::{
 };
 use modelarts_ext::{Client, ClientBuilder, Error, Job, Timestamp, masking::mask_described};
 use modelarts_obs::Obs;
+use ring::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -24,12 +26,16 @@ use crate::{
     terminal::note,
 };
 
-/// Maximum number of records. The oldest are deleted.
-const MAX_RECORDS: usize = 100;
+/// Maximum number of records, which is more than a sweep has. The oldest are deleted.
+const MAX_RECORDS: usize = 2_000;
 /// Maximum number of events of a record.
 const MAX_EVENTS: usize = 1_000;
 /// Maximum size of the text of a log in a record, in bytes. The beginning is left out.
-const MAX_LOG: usize = 1 << 20;
+const MAX_LOG: usize = 1 << 18;
+/// Length of an id, in characters.
+const ID: usize = 36;
+/// Text in place of a secret.
+const MASK: &str = "***";
 /// Number of nodes of the pools of the jobs.
 const POOL_NODES: u32 = 16;
 
@@ -44,27 +50,47 @@ pub(crate) struct LocalFlag {
 /// Record of a job that ran on this machine.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// The job in the form of the emulator's seeds, with its id.
+    /// The job in the form of the emulator's seeds, with its id and without secrets.
     seed: Value,
     /// Directory with the outputs, by their names.
     outputs: PathBuf,
-}
-
-impl Record {
-    fn name(&self) -> &str {
-        self.seed["job"]["metadata"]["name"].as_str().unwrap_or_default()
-    }
+    /// Hashes of the secrets, by the names of their variables.
+    #[serde(default)]
+    secrets: BTreeMap<String, String>,
+    /// Regular expression of a sweep with the values of its metric.
+    #[serde(default)]
+    metric: Option<(String, Value)>,
 }
 
 fn directory() -> Option<PathBuf> {
     Some(state_directory()?.join("local"))
 }
 
-/// Records a job that has ended or is about to be stopped. `secrets` names environment variables
-/// whose values are not recorded. A job that cannot be recorded is only reported.
-pub(crate) async fn record(job: &Job, secrets: &[String], outputs: &Path) {
-    let written = match seed(job, secrets).await {
-        Ok(seed) => write(job, seed, outputs).map_err(|error| error.to_string()),
+/// Records a job that has ended or is about to be stopped. Secrets in its `environment` are not
+/// recorded: values of `inherited` variables, and of those with names of credentials. A job that
+/// cannot be recorded is only reported.
+pub(crate) async fn record(
+    job: &Job,
+    environment: &Value,
+    inherited: &[String],
+    outputs: &Path,
+    metric: Option<(String, Value)>,
+) {
+    let record = async {
+        let mut body = job.copy_as(job.name()).await?.body();
+        mask_described(&mut body, inherited);
+        let masked = body["algorithm"]["environments"].as_object().into_iter().flatten();
+        let masked = masked.filter(|(_, value)| value.as_str() == Some(MASK));
+        let secrets = masked
+            .filter_map(|(name, _)| Some((name.clone(), environment[name].as_str()?.to_owned())));
+        let secrets: BTreeMap<String, String> = secrets.collect();
+        let seed = seed(job, body, secrets.values()).await?;
+        let hashes = secrets.into_iter().map(|(name, value)| (name, hash(job.id(), &value)));
+        let outputs = std::path::absolute(outputs).unwrap_or_else(|_| outputs.to_owned());
+        Ok::<_, Error>(Record { seed, outputs, secrets: hashes.collect(), metric })
+    };
+    let written = match record.await {
+        Ok(record) => write(job, &record).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     if let Err(error) = written {
@@ -72,23 +98,23 @@ pub(crate) async fn record(job: &Job, secrets: &[String], outputs: &Path) {
     }
 }
 
-fn write(job: &Job, seed: Value, outputs: &Path) -> io::Result<()> {
+fn write(job: &Job, record: &Record) -> io::Result<()> {
     let Some(directory) = directory() else {
         return Ok(());
     };
-    let record = Record { seed, outputs: std::path::absolute(outputs)? };
-    let created = job.created_at().map_or(0, Timestamp::as_epoch_millis);
-    let file = directory.join(format!("{created}-{}.json", job.id()));
     // A service has no two jobs with one name.
-    for (path, _) in records().iter().filter(|(_, record)| record.name() == job.name()) {
-        fs::remove_file(path)?;
+    for file in files(&directory).iter().filter(|file| name_of(file) == Some(job.name())) {
+        fs::remove_file(file)?;
     }
-    replace(&file, &serde_json::to_vec(&record)?)?;
+    let created = job.created_at().map_or(0, Timestamp::as_epoch_millis);
+    let file = directory.join(format!("{created}-{}-{}.json", job.name(), job.id()));
+    // An output without files has a directory, too.
+    for (name, _) in job.outputs() {
+        fs::create_dir_all(record.outputs.join(name))?;
+    }
+    replace(&file, &serde_json::to_vec(record)?)?;
     let files = files(&directory);
-    for old in files.iter().take(files.len().saturating_sub(MAX_RECORDS)) {
-        fs::remove_file(old)?;
-    }
-    Ok(())
+    files.iter().take(files.len().saturating_sub(MAX_RECORDS)).try_for_each(fs::remove_file)
 }
 
 /// Returns the files of the records, oldest first.
@@ -100,9 +126,24 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-async fn seed(job: &Job, secrets: &[String]) -> Result<Value, Error> {
-    let mut body = job.copy_as(job.name()).await?.body();
-    mask_described(&mut body, secrets);
+/// Returns the name of the job in the name of a file: `TIME-NAME-ID.json`.
+fn name_of(file: &Path) -> Option<&str> {
+    let (_, rest) = file.file_stem()?.to_str()?.split_once('-')?;
+    rest.get(..rest.len().checked_sub(ID + 1)?)
+}
+
+/// Returns a hash of a secret, which is another one for each job.
+fn hash(salt: &str, secret: &str) -> String {
+    let digest = digest::digest(&digest::SHA256, format!("{salt} {secret}").as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a job in the form of seeds. Its log does not have the secrets.
+async fn seed<'a>(
+    job: &Job,
+    body: Value,
+    secrets: impl Iterator<Item = &'a String> + Clone,
+) -> Result<Value, Error> {
     let events = job.events().collect(MAX_EVENTS).await?;
     let events = events.iter().filter_map(|event| {
         Some(json!({
@@ -117,7 +158,10 @@ async fn seed(job: &Job, secrets: &[String]) -> Result<Value, Error> {
         // A task that never started has no log.
         if let Ok(log) = job.logs(task).end().await {
             let start = log.text.ceil_char_boundary(log.text.len().saturating_sub(MAX_LOG));
-            logs.insert(task.clone(), log.text.split_at(start).1.into());
+            let text = log.text.split_at(start).1.to_owned();
+            let secrets = secrets.clone().filter(|secret| !secret.is_empty());
+            let text = secrets.fold(text, |text, secret| text.replace(secret, MASK));
+            logs.insert(task.clone(), text.into());
         }
     }
     let is_abnormal = job.phase().as_str() == "Abnormal";
@@ -149,18 +193,34 @@ async fn seed(job: &Job, secrets: &[String]) -> Result<Value, Error> {
     Ok(seed)
 }
 
-fn records() -> Vec<(PathBuf, Record)> {
+/// Returns the records of jobs with selected names. A file that is no record is only reported.
+fn records(selects: impl Fn(&str) -> bool) -> Vec<(PathBuf, Record)> {
     let files = directory().map(|directory| files(&directory)).unwrap_or_default();
-    let records = files.into_iter().filter_map(|path| {
-        let record = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-        Some((path, record))
+    let selected = files.into_iter().filter(|file| name_of(file).is_none_or(&selects));
+    let records = selected.filter_map(|path| {
+        let text = fs::read(&path).map_err(|error| error.to_string());
+        let record =
+            text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+        match record {
+            Ok(record) => Some((path, record)),
+            Err(error) => {
+                note(format_args!("left out {}: {error}", path.display()));
+                None
+            }
+        }
     });
     records.collect()
 }
 
+/// Returns the record of a job.
+fn record_of(job: &Job) -> Option<Record> {
+    let records = records(|name| name == job.name());
+    records.into_iter().map(|(_, record)| record).find(|record| record.seed["id"] == job.id())
+}
+
 /// Starts an emulator in this process whose jobs are those of the records.
 pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
-    let records = records();
+    let records = records(|_| true);
     let mut builder = Emulator::builder().timing(Timing::instant());
     let mut pools: Vec<&str> = Vec::new();
     for (_, record) in &records {
@@ -171,37 +231,44 @@ pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
         }
     }
     let emulator = builder.start().await.map_err(Failure::local)?;
-    restore(&emulator, |_| true, &Value::Null).await?;
+    add(&emulator, records, &Value::Null).await;
     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     Ok((emulator, client))
 }
 
-/// Adds the recorded jobs with selected names to an emulator. Secrets, which records do not have,
-/// are taken from `environment`.
+/// Adds the recorded jobs with selected names to an emulator. A secret is taken from `environment`
+/// if it is that of the record.
 pub(crate) async fn restore(
     emulator: &Emulator,
     selects: impl Fn(&str) -> bool,
     environment: &Value,
-) -> Result<(), Failure> {
-    let selected = records().into_iter().filter(|(_, record)| selects(record.name()));
-    for (path, mut record) in selected {
-        let variables = record.seed["job"]["algorithm"]["environments"].as_object_mut();
-        for (name, value) in variables.into_iter().flatten() {
-            if value.as_str() == Some("***") && environment[name].is_string() {
-                *value = environment[name].clone();
+) {
+    add(emulator, records(selects), environment).await;
+}
+
+/// Adds the jobs of records to an emulator. A record that cannot be added is only reported.
+async fn add(emulator: &Emulator, records: Vec<(PathBuf, Record)>, environment: &Value) {
+    for (path, mut record) in records {
+        let salt = record.seed["id"].as_str().unwrap_or_default().to_owned();
+        for (name, known) in &record.secrets {
+            let present = environment[name].as_str();
+            let same = present.filter(|present| hash(&salt, present) == *known);
+            let pointer = record.seed.pointer_mut("/job/algorithm/environments");
+            if let (Some(same), Some(Value::Object(variables))) = (same, pointer) {
+                variables.insert(name.clone(), same.into());
             }
         }
-        add_files(emulator.obs_root(), &record.seed["job"]["algorithm"]).map_err(Failure::local)?;
-        let text = json!({"jobs": [record.seed]}).to_string();
-        let seeded = match Seeds::from_json(&text) {
-            Ok(seeds) => emulator.seed(&seeds).await.map(drop),
-            Err(error) => Err(error),
+        let files = add_files(emulator.obs_root(), &record.seed["job"]["algorithm"]);
+        let added = async {
+            files.map_err(|error| error.to_string())?;
+            let text = json!({"jobs": [record.seed]}).to_string();
+            let seeds = Seeds::from_json(&text).map_err(|error| error.to_string())?;
+            emulator.seed(&seeds).await.map_err(|error| error.to_string())
         };
-        if let Err(error) = seeded {
+        if let Err(error) = added.await {
             note(format_args!("left out {}: {error}", path.display()));
         }
     }
-    Ok(())
 }
 
 /// Creates the directories and the boot file of a job, which are empty: the emulator accepts no
@@ -216,18 +283,21 @@ fn add_files(root: &Path, algorithm: &Value) -> io::Result<()> {
     let inputs = inputs.map(|input| &input["remote"]["obs"]["obs_url"]);
     let directories = inputs.chain([&algorithm["code_dir"]]).filter_map(path);
     directories.into_iter().try_for_each(fs::create_dir_all)?;
-    match path(&algorithm["boot_file"]) {
-        Some(file) => fs::write(file, ""),
-        None => Ok(()),
+    if let Some(file) = path(&algorithm["boot_file"]) {
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, "")?;
     }
+    Ok(())
 }
 
 /// Deletes the records of jobs.
 pub(crate) fn forget(jobs: &[Job]) -> Result<(), Failure> {
-    for (path, record) in records() {
-        if jobs.iter().any(|job| record.seed["id"] == job.id()) {
-            fs::remove_file(&path).map_err(|error| {
-                Failure::local(format_args!("cannot delete {}: {error}", path.display()))
+    let files = directory().map(|directory| files(&directory)).unwrap_or_default();
+    for file in files {
+        let is_of = |job: &&Job| file.to_string_lossy().ends_with(&format!("-{}.json", job.id()));
+        if jobs.iter().any(|job| is_of(&job)) {
+            fs::remove_file(&file).map_err(|error| {
+                Failure::local(format_args!("cannot delete {}: {error}", file.display()))
             })?;
         }
     }
@@ -236,8 +306,13 @@ pub(crate) fn forget(jobs: &[Job]) -> Result<(), Failure> {
 
 /// Returns the directory with the outputs of a recorded job.
 pub(crate) fn outputs(job: &Job) -> Option<PathBuf> {
-    let of_job = |(_, record): &(PathBuf, Record)| record.seed["id"] == job.id();
-    Some(records().into_iter().find(of_job)?.1.outputs)
+    Some(record_of(job)?.outputs)
+}
+
+/// Returns the values of a metric that a sweep has recorded for a job.
+pub(crate) fn metric(job: &Job, regex: &str) -> Option<Value> {
+    let (known, values) = record_of(job)?.metric?;
+    (known == regex).then_some(values)
 }
 
 /// Returns OBS with a directory as the bucket `outputs`. The first value holds the link to it.

@@ -6,7 +6,7 @@ use std::{error::Error, fs, time::Duration};
 use modelarts_emulator::Emulator;
 use modelarts_ext::{
     ClientBuilder,
-    jobs::create::{Output, check_input_size, input_size},
+    jobs::create::{Output, check_input_size},
 };
 
 const SCRIPT: &str = r#"
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // Checks the limits of the code directory before the upload.
     print!("{}", job.check_code_dir(&code)?);
-    print!("{}", check_input_size(input_size(&data)?, 50));
+    print!("{}", check_input_size(fs::metadata(data.join("numbers.txt"))?.len(), 50));
     // The OBS of the emulator is a local directory; modelarts-obs uploads files to OBS.
     emulator.put_dir(local.path(), "bucket/sum/")?;
 

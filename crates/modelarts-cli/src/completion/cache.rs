@@ -3,7 +3,9 @@
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    env, fs, io,
+    env,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -87,7 +89,12 @@ impl Cache {
         let now = seconds(SystemTime::now());
         self.is_used.load(Ordering::Relaxed)
             && now.abs_diff(self.refreshed) >= FRESH
-            && update(selection, |cache| cache.refreshed = now).is_ok()
+            && update(selection, |cache| {
+                let is_old = now.abs_diff(cache.refreshed) >= FRESH;
+                cache.refreshed = now;
+                is_old
+            })
+            .unwrap_or(false)
     }
 
     /// Adds entries to a list, newest first, or replaces the list by them.
@@ -128,15 +135,20 @@ fn read(path: &Path) -> BTreeMap<String, Cache> {
     text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
-fn update(selection: &Selection, change: impl FnOnce(&mut Cache)) -> io::Result<()> {
+/// Changes the cache of the selected context, while no other process changes the file.
+fn update<T>(selection: &Selection, change: impl FnOnce(&mut Cache) -> T) -> io::Result<T> {
     let missing = || io::Error::other("no home directory, or no such context");
     let (path, place) = path().zip(place(selection)).ok_or_else(missing)?;
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let lock = File::create(path.with_extension("lock"))?;
+    lock.lock()?;
     let mut caches = read(&path);
     if caches.len() >= MAX_PLACES {
         caches.retain(|known, _| *known == place);
     }
-    change(caches.entry(place).or_default());
-    state::replace(&path, &serde_json::to_vec(&caches)?)
+    let result = change(caches.entry(place).or_default());
+    state::replace(&path, &serde_json::to_vec(&caches)?)?;
+    Ok(result)
 }
 
 fn seconds(time: SystemTime) -> u64 {

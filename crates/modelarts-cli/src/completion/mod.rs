@@ -45,11 +45,14 @@ pub(crate) fn answer(command: fn() -> Command) -> bool {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
     let context = context_of(&words).or_else(|| env::var(CONTEXT_VARIABLE).ok());
     let selection = Selection::new(context.clone());
-    let cache = Arc::new(Cache::of(&selection));
+    // Jobs of this machine are not cached.
+    let is_local = words.iter().any(|word| word == "--local");
+    let cache = if is_local { Cache::default() } else { Cache::of(&selection) };
+    let cache = Arc::new(cache);
     let lines = answers(with_candidates(command(), &cache), words);
     let mut stdout = Stdout::lock();
     let _ = stdout.write(&lines).and_then(|()| stdout.flush());
-    if cache.claim_refresh(&selection) {
+    if !is_local && cache.claim_refresh(&selection) {
         refresh(context);
     }
     true

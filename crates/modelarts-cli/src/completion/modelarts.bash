@@ -1,5 +1,5 @@
 _modelarts() {
-    local line=${COMP_LINE:0:COMP_POINT} word value
+    local line=${COMP_LINE:0:COMP_POINT} word value breaks
     local -a words
     # Bash itself splits words at colons, too, as in NAME:VERSION.
     read -r -a words <<<"$line"
@@ -7,10 +7,11 @@ _modelarts() {
         words+=("")
     fi
     word=${words[${#words[@]} - 1]}
-    word=${word%"${word##*[:=]}"}
+    # Bash replaces the word after the last of these characters.
+    breaks=${COMP_WORDBREAKS//[!:=]/}
+    word=${breaks:+${word%"${word##*["$breaks"]}"}}
     COMPREPLY=()
-    # Values are read line by line, so that bash expands nothing in them. Bash replaces the part
-    # after the last colon.
+    # Values are read line by line, so that bash expands nothing in them.
     while IFS=$'\t' read -r value _; do
         COMPREPLY+=("${value#"$word"}")
     done < <(MODELARTS_COMPLETE=bash modelarts -- "${words[@]}" 2>/dev/null)

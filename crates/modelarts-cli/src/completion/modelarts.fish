@@ -5,7 +5,14 @@ function __modelarts_values
     if set -q values[1]
         printf '%s\n' $values
     else
-        __fish_complete_path $word
+        # Of NAME=PATH, the path is completed. The word has its quotes.
+        set -l before (string match --regex '^[^=]*=' -- $word)
+        set -l path (string replace --regex '^[^=]*=' '' -- $word)
+        set -l plain (string unescape -- $path; or string trim --left --chars '"\'' -- $path)
+        set -l home (string match --quiet '~/*' -- $plain; and echo ~)
+        for file in (__fish_complete_path (string replace --regex '^~' "$home" -- $plain))
+            printf '%s\n' "$before"(string replace -- "$home/" '~/' $file)
+        end
     end
 end
 complete --command modelarts --no-files --keep-order --arguments '(__modelarts_values)'

@@ -10,6 +10,7 @@ _modelarts() {
         values=("${(@)values/$'\t'/:}")
         _describe -V 'value' values
     else
+        compset -P '*='
         _files
     fi
 }

@@ -37,8 +37,8 @@ pub(crate) enum End {
     Ended,
     /// The job was deleted.
     Vanished,
-    /// The user left a live view before the end of the job.
-    Left,
+    /// The user left a live view after the service had accepted the stop of the job.
+    Stopping,
     /// A signal such as Ctrl-C arrived before the end of the job.
     Interrupted,
     /// The time limit passed before the end of the job.

@@ -2,7 +2,9 @@
 
 use std::{io::Write as _, time::SystemTime};
 
-use modelarts_ext::{Event, Job, LogItem, Timestamp, jobs::follow::JobUpdate, types::EventLevel};
+use modelarts_ext::{
+    Event, EventKind, Job, LogItem, Timestamp, jobs::follow::JobUpdate, types::EventLevel,
+};
 
 use crate::{
     failure::Failure,
@@ -72,10 +74,11 @@ impl<'a> Printer<'a> {
             Format::Table | Format::Wide | Format::Ndjson => Sink::Stdout(Stdout::lock()),
             _ => Sink::Stderr(String::new()),
         };
-        let repetitions = match output.is_terminal() {
-            true => Repetitions::Live,
-            false => Repetitions::Raw,
+        let is_terminal = match sink {
+            Sink::Stderr(_) => session.terminal.redraws,
+            _ => output.is_terminal(),
         };
+        let repetitions = if is_terminal { Repetitions::Live } else { Repetitions::Raw };
         Self {
             output,
             only_problems: false,
@@ -128,7 +131,10 @@ impl<'a> Printer<'a> {
                 self.end_lines()?;
                 self.sink.write(&text)
             }
-            JobUpdate::Event(event) if self.only_problems && *event.level() == EventLevel::Info => {
+            JobUpdate::Event(event)
+                if *event.level() == EventLevel::Info
+                    && (self.only_problems || repeats_the_first_task(event)) =>
+            {
                 Ok(())
             }
             JobUpdate::Event(event) => {
@@ -201,9 +207,22 @@ impl<'a> Printer<'a> {
             true => event.message().to_owned(),
             false => event.message().replace(&self.container, ""),
         };
-        let message = Terminal::styled(message, emphasis);
+        let message = Terminal::styled(output::one_line(message), emphasis);
         format!("{time}  {message}\n")
     }
+}
+
+/// Returns `true` for a step that each task of a job with several nodes takes, such as the download
+/// of the code, unless it is that of the first task. `modelarts events` prints all.
+fn repeats_the_first_task(event: &Event) -> bool {
+    if matches!(event.kind(), EventKind::TaskFinished { .. }) {
+        return false;
+    }
+    let message = event.message();
+    let task = message.strip_prefix("[Pod: ").or_else(|| message.strip_prefix('['));
+    let task = task.and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let number = task.rsplit_once('-').and_then(|(_, number)| number.parse::<u32>().ok());
+    number.is_some_and(|number| number > 0)
 }
 
 /// Returns the detailed phase; `None` if it is missing or equals the phase.

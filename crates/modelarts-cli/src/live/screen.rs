@@ -31,7 +31,19 @@ pub(crate) struct Screen {
     /// Columns and rows of the terminal; zeros if the rows must be drawn again.
     size: (u16, u16),
     events: mpsc::UnboundedReceiver<Event>,
+    keys: thread::JoinHandle<io::Result<()>>,
     _raw_mode: RawMode,
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // The next keys are those of the shell. A closed terminal keeps the thread.
+        self.events.close();
+        let mut pauses = 0..4;
+        while !self.keys.is_finished() && pauses.next().is_some() {
+            thread::sleep(KEY_PAUSE);
+        }
+    }
 }
 
 /// The raw mode of the terminal, in which the keys arrive one by one and are not printed.
@@ -60,7 +72,7 @@ impl Screen {
         let rows = reserve(1).ok()?;
         let (sender, events) = mpsc::unbounded_channel();
         // A thread, because crossterm 0.29 does not return if the terminal is closed.
-        thread::spawn(move || -> io::Result<()> {
+        let keys = thread::spawn(move || -> io::Result<()> {
             while !sender.is_closed() {
                 while event::poll(Duration::ZERO)? {
                     let _ = sender.send(event::read()?);
@@ -69,18 +81,20 @@ impl Screen {
             }
             Ok(())
         });
-        Some(Self { rows, size, events, _raw_mode: raw_mode })
+        Some(Self { rows, size, events, keys, _raw_mode: raw_mode })
     }
 
-    /// Waits for a key. Returns 0 for another event, such as a resize. Dropping the future loses no
-    /// key.
+    /// Waits for a key. Returns a line break for a key that is no character, and 0 for another event,
+    /// such as a resize. Dropping the future loses no key.
     pub(crate) async fn key(&mut self) -> char {
         match self.events.recv().await {
             None => INTERRUPT,
             Some(Event::Key(key)) if !key.is_release() => match key.code {
                 KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => INTERRUPT,
-                KeyCode::Char(character) => character.to_ascii_lowercase(),
-                _ => '\0',
+                KeyCode::Char(character) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
+                    character.to_ascii_lowercase()
+                }
+                _ => '\n',
             },
             Some(event) => {
                 if matches!(event, Event::Resize(..)) {

@@ -25,7 +25,14 @@ pub(super) fn records<R: Serialize>(
             serde_json::from_str(&text).map_err(Failure::local)?;
         if fields.contains_key(VALUES) {
             fields.shift_remove(VALUES);
-            fields.extend(values(row).iter().cloned());
+            for (name, value) in values(row) {
+                let name = match fields.contains_key(name) {
+                    // A hyper-parameter may have the name of a field.
+                    true => format!("param:{name}"),
+                    false => name.clone(),
+                };
+                fields.insert(name, value.clone());
+            }
         }
         if records.is_empty() && !has_header {
             records.push(fields.keys().cloned().collect());
@@ -81,5 +88,9 @@ mod tests {
         }
         assert_eq!(records(&rows, values, false).unwrap(), text);
         assert_eq!(records(&rows[1..], values, true).unwrap(), "c,2,true,2.0\n");
+        let values = vec![("name".to_owned(), json!("x"))];
+        let row = Trial { name: "c", end: None, also: json!(1), values };
+        let text = "name,end,also,param:name\nc,,1,x\n";
+        assert_eq!(records(&[row], |row| &row.values, false).unwrap(), text);
     }
 }

@@ -8,12 +8,22 @@ const GAP: usize = 2;
 const MIN_CELL: usize = 12;
 const CUT: &str = "…";
 
+/// How a column gives way if the terminal is too narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It is cut, then left out.
+    Cut,
+    /// It is left out before it is cut, because its beginning alone says nothing.
+    Whole,
+    /// It is left out or cut only after all other columns.
+    Key,
+}
+
 /// Column widths of a table. They grow with the rows that are added.
 pub(super) struct Layout {
     /// Width of the terminal in columns; `None` if no text is cut.
     width: Option<usize>,
-    /// `true` for key columns, which are left out or cut only after all other columns.
-    keys: Vec<bool>,
+    fits: Vec<Fit>,
     /// Widths of the contents.
     natural: Vec<usize>,
     /// Widths on the terminal.
@@ -21,8 +31,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(width: Option<u16>, keys: Vec<bool>) -> Self {
-        Self { width: width.map(usize::from), keys, natural: Vec::new(), fitted: Vec::new() }
+    pub(super) fn new(width: Option<u16>, fits: Vec<Fit>) -> Self {
+        Self { width: width.map(usize::from), fits, natural: Vec::new(), fitted: Vec::new() }
     }
 
     /// Adds the widths of these rows.
@@ -48,10 +58,10 @@ impl Layout {
         let Some(width) = self.width else {
             return excess;
         };
-        let is_key = |column: usize| self.keys.get(column) == Some(&true);
-        let minimum = |column: &usize| match is_key(*column) {
-            true => self.natural[*column] + GAP,
-            false => self.natural[*column].min(MIN_CELL) + GAP,
+        let is_key = |column: usize| self.fits.get(column) == Some(&Fit::Key);
+        let minimum = |column: &usize| match self.fits.get(*column) {
+            Some(Fit::Key | Fit::Whole) => self.natural[*column] + GAP,
+            _ => self.natural[*column].min(MIN_CELL) + GAP,
         };
         while kept.iter().map(minimum).sum::<usize>() > width + GAP {
             let end = kept.len() - usize::from(kept.len() > 4);
@@ -64,16 +74,16 @@ impl Layout {
         excess
     }
 
-    /// Returns widths that fit on the terminal. Cuts the widest columns first, and key columns only
-    /// if necessary. Columns keep [`MIN_CELL`], so the sum may still be too large.
+    /// Returns widths that fit on the terminal. Cuts the widest columns first, and whole and key
+    /// columns only if necessary. Columns keep [`MIN_CELL`], so the sum may still be too large.
     fn fit(&self, width: usize) -> Vec<usize> {
         let mut widths = self.natural.clone();
         let gaps = GAP * widths.len().saturating_sub(1);
         let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
-        for may_cut_keys in [false, true] {
+        for may_cut_all in [false, true] {
             while surplus > 0 {
-                let columns = widths.iter_mut().zip(&self.keys);
-                let columns = columns.filter(|(_, is_key)| may_cut_keys || !**is_key);
+                let columns = widths.iter_mut().zip(&self.fits);
+                let columns = columns.filter(|(_, fit)| may_cut_all || **fit == Fit::Cut);
                 let widest = columns.map(|(width, _)| width).max();
                 let Some(widest) = widest.filter(|widest| **widest > MIN_CELL) else {
                     break;
@@ -115,7 +125,7 @@ mod tests {
 
     #[test]
     fn nothing_is_cut_without_a_terminal() {
-        let mut layout = Layout::new(None, vec![false; 6]);
+        let mut layout = Layout::new(None, vec![Fit::Cut; 6]);
         let rows = rows(&[&["NAME", "WHY"], &["a", &"long ".repeat(50)]]);
         layout.add(&rows);
         assert!(layout.excess().is_empty());
@@ -125,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_widest_column_is_cut_first() {
-        let mut layout = Layout::new(Some(40), vec![false; 6]);
+        let mut layout = Layout::new(Some(40), vec![Fit::Cut; 6]);
         let rows = rows(&[&["a-name-of-thirty-characters-yes", "0c11ad02", "Running", "1"]]);
         layout.add(&rows);
         assert!(layout.excess().is_empty());
@@ -144,13 +154,13 @@ mod tests {
             "modelarts.vm.cpu.8u",
             "out of memory",
         ];
-        let mut layout = Layout::new(Some(44), vec![false; 6]);
+        let mut layout = Layout::new(Some(44), vec![Fit::Cut; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [3, 4, 5]);
-        let mut layout = Layout::new(Some(60), vec![false; 6]);
+        let mut layout = Layout::new(Some(60), vec![Fit::Cut; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [4]);
-        let mut layout = Layout::new(Some(4), vec![false; 6]);
+        let mut layout = Layout::new(Some(4), vec![Fit::Cut; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [1, 2, 3, 4, 5]);
     }
@@ -158,22 +168,36 @@ mod tests {
     #[test]
     fn other_columns_give_way_to_keys() {
         let cells = ["modelarts.p3.large.public.free", "GPU", "8", "64 GB", "1 x GP-Vnt1"];
-        let keys = || vec![true, false, false, false, false];
+        let keys = || vec![Fit::Key, Fit::Cut, Fit::Cut, Fit::Cut, Fit::Cut];
         let mut layout = Layout::new(Some(44), keys());
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [3, 4]);
         let mut layout = Layout::new(Some(20), keys());
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [1, 2, 3, 4]);
-        let mut layout = Layout::new(Some(20), vec![true]);
+        let mut layout = Layout::new(Some(20), vec![Fit::Key]);
         let only = rows(&[&cells[..1]]);
         layout.add(&only);
         assert_eq!(layout.line(&only[0]), "modelarts.p3.large.…");
     }
 
     #[test]
+    fn a_whole_column_is_left_out_and_not_cut() {
+        let cells = ["leaves-x7k2", "Failed", "modelarts.vm.cpu.8u", "5m", "ann", "out of memory"];
+        let fits = vec![Fit::Cut, Fit::Cut, Fit::Whole, Fit::Cut, Fit::Cut, Fit::Cut];
+        let excess = |width| {
+            let mut layout = Layout::new(Some(width), fits.clone());
+            layout.add(&rows(&[&cells]));
+            layout.excess()
+        };
+        assert_eq!(excess(60), [4]);
+        assert_eq!(excess(54), [3, 4]);
+        assert_eq!(excess(38), [2, 3, 4, 5]);
+    }
+
+    #[test]
     fn styles_and_wide_characters_have_their_width_on_the_screen() {
-        let mut layout = Layout::new(Some(80), vec![false; 6]);
+        let mut layout = Layout::new(Some(80), vec![Fit::Cut; 6]);
         let rows = rows(&[&["\u{1b}[1mab\u{1b}[0m", "x"], &["训练", "y"]]);
         layout.add(&rows);
         assert_eq!(layout.line(&rows[0]), "\u{1b}[1mab\u{1b}[0m    x");

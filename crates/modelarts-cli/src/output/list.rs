@@ -11,7 +11,12 @@ use serde_json::Value;
 use crate::{
     failure::Failure,
     output::{
-        Format, Output, csv, csv::cell, layout::Layout, no_id, stdout::Stdout, text::one_line,
+        Format, Output, csv,
+        csv::cell,
+        layout::{Fit, Layout},
+        no_id,
+        stdout::Stdout,
+        text::one_line,
     },
     terminal::{self, Emphasis, Terminal},
 };
@@ -22,25 +27,29 @@ pub(crate) struct Column<R> {
     pub(crate) name: &'static str,
     /// `true` if only the format `wide` has the column.
     pub(crate) wide: bool,
-    /// `true` if the column is left out or cut only after all other columns.
-    pub(crate) key: bool,
+    pub(crate) fit: Fit,
     /// Function that returns the text of a row, which may contain styles.
     pub(crate) text: fn(&R) -> String,
 }
 
 impl<R> Column<R> {
     pub(crate) const fn new(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self { name, wide: false, key: false, text }
+        Self { name, wide: false, fit: Fit::Cut, text }
+    }
+
+    /// Creates a column that is left out before it is cut.
+    pub(crate) const fn whole(name: &'static str, text: fn(&R) -> String) -> Self {
+        Self { name, wide: false, fit: Fit::Whole, text }
     }
 
     /// Creates a column that all table formats contain, for values such as ids that other commands
     /// accept as arguments. On a narrow terminal, other columns are cut first.
     pub(crate) const fn key(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self { name, wide: false, key: true, text }
+        Self { name, wide: false, fit: Fit::Key, text }
     }
 
     pub(crate) const fn wide(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self { name, wide: true, key: false, text }
+        Self { name, wide: true, fit: Fit::Cut, text }
     }
 }
 
@@ -162,8 +171,11 @@ impl<R: Row> Selected<R> {
         }
     }
 
-    fn is_key(&self) -> bool {
-        matches!(self, Self::Column(Column { key: true, .. }))
+    fn fit(&self) -> Fit {
+        match self {
+            Self::Column(column) => column.fit,
+            Self::Value(_) => Fit::Cut,
+        }
     }
 }
 
@@ -224,7 +236,8 @@ impl<'a, R: Row> Printer<'a, R> {
         if self.output.columns.is_none() {
             return stdout.write(&csv::records(rows, R::values, has_header)?);
         }
-        let plain = |text: String| anstream::adapter::strip_str(&text).to_string();
+        let plain =
+            |text: String| anstream::adapter::strip_str(&text).to_string().trim_end().to_owned();
         let header = headings(&self.columns).into_iter().map(|name| plain(name).to_lowercase());
         let header = (!has_header).then(|| header.collect());
         let rows = cells(&self.columns, rows);
@@ -267,8 +280,8 @@ impl<'a, R: Row> Printer<'a, R> {
     }
 
     fn layout_of(&self, rows: &[R]) -> Layout {
-        let keys = self.columns.iter().map(Selected::is_key).collect();
-        let mut layout = Layout::new(self.width, keys);
+        let fits = self.columns.iter().map(Selected::fit).collect();
+        let mut layout = Layout::new(self.width, fits);
         layout.add(&[headings(&self.columns)]);
         layout.add(&cells(&self.columns, rows));
         layout

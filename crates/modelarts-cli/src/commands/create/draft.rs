@@ -1,6 +1,7 @@
 //! `Draft`: a job from flags and a file, before its local directories are staged.
 
 use std::{
+    borrow::Cow,
     fs,
     path::{Path, PathBuf},
 };
@@ -45,8 +46,8 @@ pub(crate) struct Draft {
     pub(crate) job: CreateJob,
     /// Local code directory, and the script in it that the job starts.
     pub(crate) code: Option<(PathBuf, Option<String>)>,
-    /// File with results of an earlier call, which is no part of the code.
-    pub(crate) result: Option<PathBuf>,
+    /// Files with results, which are no part of the code.
+    pub(crate) results: Vec<PathBuf>,
     /// Names and local directories of inputs.
     pub(crate) data: Vec<(String, PathBuf)>,
     /// Names of the outputs that get a new address.
@@ -56,6 +57,8 @@ pub(crate) struct Draft {
     /// Bucket for staging if the context has none: that of the job of `--from`.
     pub(crate) other_bucket: Option<String>,
     pub(crate) file: Option<JobFile>,
+    /// `true` if the name has a random suffix.
+    pub(crate) has_generated_name: bool,
     /// Names of environment variables with inherited values, which may be secrets.
     pub(crate) inherited: Vec<String>,
 }
@@ -81,6 +84,7 @@ impl Draft {
         jobs: &TrainingJobs,
         context: &Context,
     ) -> Result<Self, Failure> {
+        let mut flags = Cow::Borrowed(flags);
         let (file, job) = match (&flags.file, base) {
             (Some(path), _) => {
                 let (file, job) = JobFile::read(path, jobs)?;
@@ -93,17 +97,23 @@ impl Draft {
         let mut draft = Self {
             job,
             code: None,
-            result: None,
+            results: Vec::new(),
             data: Vec::new(),
             outputs: Vec::new(),
             bucket: flags.bucket.clone(),
             other_bucket: base.and_then(bucket_of),
             file,
+            has_generated_name: false,
             inherited: Vec::new(),
         };
         draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
         if let Some(path) = &flags.file {
-            draft.take_local_places(path.parent().unwrap_or(Path::new("")), flags)?;
+            let boot_file =
+                draft.take_local_places(path.parent().unwrap_or(Path::new("")), &flags)?;
+            // The boot file of the file is in the directory of --code-dir, too.
+            if flags.script.is_none() && flags.code_dir.is_some() && flags.boot_file.is_none() {
+                flags.to_mut().boot_file = boot_file;
+            }
         }
         if !is_named && flags.parameters.text("name").is_none() {
             let base = base.and_then(|body| body["metadata"]["name"].as_str());
@@ -111,18 +121,19 @@ impl Draft {
             let of_job = Some(text(&draft.job, "algorithm", "boot_file"));
             let source = flags.script.clone().or(of_file).or(flags.code_dir.clone()).or(of_job);
             draft.edit(|job| job.name(generated_name(source.as_deref(), base)));
+            draft.has_generated_name = true;
         }
         // A flavor of the context may not fit a given pool, and vice versa.
         if draft.needs_flavor() {
             draft.set(&context.flavor, CreateJob::flavor);
             draft.set(&context.pool, CreateJob::pool);
         }
-        draft.set_code(flags)?;
-        draft.set_channels(flags)?;
+        draft.set_code(&flags)?;
+        draft.set_channels(&flags)?;
         if base.is_some() {
-            draft.renew_outputs(flags);
+            draft.renew_outputs(&flags);
         }
-        draft.set_parameters(flags)?;
+        draft.set_parameters(&flags)?;
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
         }
@@ -133,12 +144,14 @@ impl Draft {
             draft.edit(CreateJob::unconditional_restart);
         }
         draft.set(&flags.notify, |job, topic| job.notify(topic.urn, topic.events));
+        let before = draft.job.body();
         for set in &flags.set {
             let job = draft.job.set_field(&set.name, &set.value);
             draft.job = job.map_err(|error| {
                 Failure::usage(format_args!("--set {}={}: {error}", set.name, set.value))
             })?;
         }
+        draft.keep_set_places(&before);
         Ok(draft)
     }
 
@@ -190,12 +203,18 @@ impl Draft {
     }
 
     /// Takes the local code and data of a job file, whose paths are relative to its directory, and
-    /// the outputs without an address.
-    fn take_local_places(&mut self, directory: &Path, flags: &JobFlags) -> Result<(), Failure> {
+    /// the outputs without an address. Returns the boot file of local code.
+    fn take_local_places(
+        &mut self,
+        directory: &Path,
+        flags: &JobFlags,
+    ) -> Result<Option<String>, Failure> {
+        let mut of_file = None;
         let body = self.job.body();
         let algorithm = &body["algorithm"];
         if let Some(code) = local_path(&algorithm["code_dir"]) {
             let boot_file = flags.boot_file.as_deref().or(algorithm["boot_file"].as_str());
+            let boot_file = boot_file.map(|file| file.trim_start_matches("./"));
             if flags.script.is_none() && flags.code_dir.is_none() {
                 require_directory(&directory.join(code), "algorithm.code_dir")?;
                 self.code = Some((directory.join(code), boot_file.map(str::to_owned)));
@@ -203,6 +222,7 @@ impl Draft {
             for field in ["algorithm.code_dir", "algorithm.boot_file"] {
                 self.edit(|job| job.without_field(field));
             }
+            of_file = boot_file.map(str::to_owned);
         }
         for (list, place) in [("inputs", "data"), ("outputs", "out")] {
             for (index, channel) in algorithm[list].as_array().into_iter().flatten().enumerate() {
@@ -222,7 +242,37 @@ impl Draft {
                 self.job = self.job.clone().set_field(&field, &address)?;
             }
         }
-        Ok(())
+        Ok(of_file)
+    }
+
+    /// Sends no directory to a place that `--set` has changed.
+    fn keep_set_places(&mut self, before: &Value) {
+        let after = self.job.body();
+        let is_set = |list: &str, name: &str| {
+            let address = |body: &Value| {
+                let channels = body["algorithm"][list].as_array().cloned().unwrap_or_default();
+                let channel = channels.into_iter().find(|channel| channel["name"] == name)?;
+                Some(channel["remote"].clone())
+            };
+            address(before) != address(&after)
+        };
+        self.data.retain(|(name, _)| !is_set("inputs", name));
+        self.outputs.retain(|name| !is_set("outputs", name));
+        let Some((directory, boot_file)) = self.code.take() else {
+            return;
+        };
+        let field = |name: &str| after["algorithm"][name].as_str().map(str::to_owned);
+        match (field("code_dir"), field("boot_file"), boot_file) {
+            (None, None, boot_file) => self.code = Some((directory, boot_file)),
+            (None, set, _) => {
+                self.edit(|job| job.without_field("algorithm.boot_file"));
+                self.code = Some((directory, set));
+            }
+            (Some(code), None, Some(boot_file)) => {
+                self.edit(|job| job.boot_file(below(&code, &boot_file)));
+            }
+            (Some(_), ..) => {}
+        }
     }
 
     fn set_code(&mut self, flags: &JobFlags) -> Result<(), Failure> {

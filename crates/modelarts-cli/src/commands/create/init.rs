@@ -61,10 +61,21 @@ impl Init {
             return Ok(ExitStatus::Success);
         }
         let name = &self.file;
-        if name.contains(['/', '\\', '\n']) || !name.ends_with(".yaml") && !name.ends_with(".yml") {
+        let is_plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        let is_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+        if !is_yaml || name.starts_with('-') || !name.chars().all(is_plain) {
             return Err(Failure::usage(format_args!(
-                "--file {name}: it must be a name that ends in .yaml, without a directory"
+                "--file {name}: it must be a name that ends in .yaml, of letters, digits, _, - and ."
             )));
+        }
+        let given = [("--flavor", &self.flavor), ("--engine", &self.engine)];
+        for (flag, value) in given.into_iter().filter_map(|(flag, it)| Some((flag, it.as_ref()?))) {
+            if value.split(':').any(|part| part.trim().is_empty()) {
+                return Err(Failure::usage(format_args!(
+                    "{flag} {value:?}: it must have no empty part; `modelarts {}s` lists them",
+                    flag.trim_start_matches('-')
+                )));
+            }
         }
         if Path::new(name).exists() && !self.force {
             return Err(Failure::usage(format_args!("{name} exists; --force replaces it")));
@@ -101,8 +112,19 @@ impl Init {
             ("{engine}", engine),
             ("{resource}", format!("{field}: {}", json!(id))),
         ];
-        let fill = |text: String, (name, value): &(&str, String)| text.replace(name, value);
-        Ok(values.iter().fold(TEMPLATE.to_owned(), fill))
+        let mut text = String::new();
+        // Values may have the form of a placeholder.
+        for part in TEMPLATE.split_inclusive('\n').flat_map(|line| line.split_inclusive('}')) {
+            let found = values.iter().find(|(name, _)| part.ends_with(name));
+            match found {
+                Some((name, value)) => {
+                    text.push_str(part.strip_suffix(name).unwrap_or(part));
+                    text.push_str(value);
+                }
+                None => text.push_str(part),
+            }
+        }
+        Ok(text)
     }
 
     /// Returns the path of the script, relative to this directory.
@@ -110,6 +132,11 @@ impl Init {
         let script = self.script.clone().or_else(only_script);
         let script = script.unwrap_or_else(|| "train.py".to_owned());
         let path = Path::new(&script);
+        if path.exists() && (!path.is_file() || !script.ends_with(".py")) {
+            return Err(Failure::usage(format_args!(
+                "the script {script} must be a Python file, whose name ends in .py"
+            )));
+        }
         if !path.is_file() {
             return Err(no_such_file("the script", path, Path::is_file));
         }

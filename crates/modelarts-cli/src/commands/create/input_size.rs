@@ -1,12 +1,8 @@
 //! Check that the inputs of a job fit on the disk of its flavor.
 
 use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{
-    Client, Error,
-    jobs::create::{check_input_size, input_size},
-    validation::FlavorSpec,
-};
-use modelarts_obs::{ObsPath, Staging};
+use modelarts_ext::{Client, Error, jobs::create::check_input_size, validation::FlavorSpec};
+use modelarts_obs::{Obs, ObsPath, Staging, sync::Summary};
 
 use crate::{
     commands::create::draft::Draft,
@@ -18,6 +14,9 @@ use crate::{
 const MAX_FLAVORS: usize = 500;
 /// Maximum number of objects of an input whose sizes are added. A larger input counts in part.
 const MAX_OBJECTS: usize = 20_000;
+
+/// Bucket of the empty directory.
+const EMPTY: &str = "empty";
 
 /// Returns an error if the inputs do not fit on the disk of the flavor, and prints a warning if
 /// they nearly fill it. An input that cannot be read is left to the service.
@@ -39,8 +38,14 @@ pub(crate) async fn require_disk(
         return Ok(());
     };
     let mut bytes = 0;
+    // Nothing is sent to an empty directory, which has the place of OBS.
+    let empty = tempfile::tempdir().map_err(Failure::local)?;
+    std::fs::create_dir(empty.path().join(EMPTY)).map_err(Failure::local)?;
+    let obs = Obs::directory(empty.path()).with_cache_dir(empty.path().join("cache"));
     for (_, directory) in &draft.data {
-        bytes += input_size(directory)?;
+        let sync = obs.sync_up(directory, format!("obs://{EMPTY}/data")).dry_run(true);
+        // The upload reports a directory that cannot be read.
+        bytes += sync.await.map_or(0, |planned: Summary| planned.transferred.bytes);
     }
     for input in inputs {
         let address = input["remote"]["obs"]["obs_url"].as_str();

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use futures::TryStreamExt;
-use modelarts_ext::{Client, Error, Job};
+use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_ext::{Client, CreateJob, Error, Job};
 use modelarts_obs::{ObsPath, Staging};
 
 use crate::{
@@ -28,6 +28,9 @@ pub(crate) fn ignore_outputs() {
         let _ = std::fs::write(file, "*\n");
     }
 }
+
+/// Number of concurrent requests to OBS.
+const CONCURRENT: usize = 8;
 
 /// An output whose address the user has chosen.
 struct ChosenOutput {
@@ -132,9 +135,82 @@ async fn find_owners(
 }
 
 /// Returns the key of a file below an address; `None` if there is no file.
-pub(crate) async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
+async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
     let bucket = staging.connect()?.bucket(path.bucket())?;
     let files = bucket.list(path.key());
     let first = std::pin::pin!(files).try_next().await?;
     Ok(first.map(|file| file.key().to_owned()))
+}
+
+/// Returns the address of an output below the name of its job.
+fn named_output(staging: &Staging, job: &str, output: &str) -> Result<ObsPath, Error> {
+    staging.root()?.join(&format!("out/{job}/{output}"))
+}
+
+/// Gives outputs addresses with the name of their job, so that the same job of a later call has the
+/// same addresses, and is found.
+pub(crate) fn named_outputs(
+    mut job: CreateJob,
+    name: &str,
+    outputs: &[String],
+    staging: &Staging,
+) -> Result<CreateJob, Failure> {
+    let body = job.body();
+    let known = body["algorithm"]["outputs"].as_array();
+    for (index, output) in known.into_iter().flatten().enumerate() {
+        let output = output["name"].as_str().unwrap_or_default();
+        if outputs.iter().any(|known| known == output) {
+            let field = format!("algorithm.outputs[{index}].remote.obs.obs_url");
+            job = job.set_field(&field, &format!("{}/", named_output(staging, name, output)?))?;
+        }
+    }
+    Ok(job)
+}
+
+/// Returns an error if a directory in [`OUTPUT_DIRECTORY`] has results of another job.
+pub(crate) fn require_free_directory(job: &str, outputs: &[String]) -> Result<(), Failure> {
+    let directory = Path::new(OUTPUT_DIRECTORY).join(job);
+    let is_full = |output: &&String| {
+        let entries = std::fs::read_dir(directory.join(output));
+        entries.is_ok_and(|mut entries| entries.next().is_some())
+    };
+    match outputs.iter().find(is_full) {
+        None => Ok(()),
+        Some(output) => Err(Failure::Unchecked(
+            format!(
+                "results would be overwritten, so nothing was run: {} must be empty; --name \
+                 chooses another name, and --overwrite-outputs runs the job as it is",
+                directory.join(output).display()
+            ),
+            Vec::new(),
+        )),
+    }
+}
+
+/// Returns an error if an output below the name of a new job has files.
+pub(crate) async fn require_free_names(
+    jobs: impl Iterator<Item = &str>,
+    outputs: &[String],
+    staging: &Staging,
+) -> Result<(), Failure> {
+    let places = jobs.flat_map(|job| outputs.iter().map(move |output| (job, output)));
+    let mut checks = stream::iter(places)
+        .map(async |(job, output)| {
+            let path = named_output(staging, job, output)?;
+            Ok::<_, Failure>((first_file(staging, &path).await?, path))
+        })
+        .buffered(CONCURRENT);
+    while let Some((file, path)) = checks.try_next().await? {
+        if let Some(file) = file {
+            return Err(Failure::Unchecked(
+                format!(
+                    "results would be overwritten, so nothing was sent: the output {path} must be \
+                     empty, and has {file}; --name chooses another name, and --overwrite-outputs \
+                     submits the job as it is"
+                ),
+                Vec::new(),
+            ));
+        }
+    }
+    Ok(())
 }

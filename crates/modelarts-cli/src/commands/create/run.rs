@@ -26,6 +26,7 @@ const TIMEOUT: &str = "Stops following after this time; stops the job on this ma
 #[derive(Debug, Args)]
 #[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]
 #[command(mut_arg("tag", |tag| tag.requires("both")))]
+#[command(mut_arg("if_exists", |action| action.requires("both")))]
 #[command(
     group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true)
 )]
@@ -78,8 +79,10 @@ mod unix {
             choices::complete,
             draft::Draft,
             local::LocalService,
-            outputs::{OUTPUT_DIRECTORY, ignore_outputs, require_free_outputs},
-            submission::{Followed, Target, printer, require_tags},
+            outputs::{
+                OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
+            },
+            submission::{Followed, IfExists, Target, printer, require_tags},
             submit::{Mode, submit},
         },
         context::Context,
@@ -178,13 +181,18 @@ mod unix {
                 staging: service.staging.clone(),
                 obs: Some(service.obs.clone()),
                 is_local: true,
+                if_exists: IfExists::Fail,
             };
-            let (name, secrets) = (draft.name(), draft.inherited.clone());
+            let name = draft.name();
+            let has_directory = self.both || self.follow.download.is_none();
+            if has_directory && !self.submit.overwrite_outputs {
+                require_free_directory(&name, &draft.outputs)?;
+            }
             let bucketless = Draft { bucket: None, ..draft };
-            if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
+            if !bucketless.outputs.is_empty() && has_directory {
                 ignore_outputs();
             }
-            let job = target.submit(bucketless, printer, interrupt).await?;
+            let job = target.submit(bucketless.clone(), printer, interrupt).await?;
             let directory = || PathBuf::from(OUTPUT_DIRECTORY).join(&name);
             let flags = FollowFlags {
                 timeout: self.smoke.or(self.follow.timeout),
@@ -198,7 +206,9 @@ mod unix {
             };
             let followed = target.follow(&job, &flags, printer, interrupt).await;
             if let Ok(job) = job.get().await {
-                record(&job, &secrets, &flags.download.unwrap_or_else(directory)).await;
+                let outputs = flags.download.unwrap_or_else(directory);
+                let environment = &bucketless.job.body()["algorithm"]["environments"];
+                record(&job, environment, &bucketless.inherited, &outputs, None).await;
             }
             followed
         }

@@ -45,9 +45,8 @@ impl Draft {
         let mut stage = self.job.clone().stage(staging);
         if let Some((directory, boot_file)) = &self.code {
             stage = stage.code(directory, boot_file.as_deref());
-            if let Some(path) = self.result.as_ref().and_then(|file| path_below(file, directory)) {
-                stage = stage.exclude(path);
-            }
+            let results = self.results.iter().filter_map(|file| path_below(file, directory));
+            stage = results.fold(stage, StageJob::exclude);
         }
         for (name, directory) in &self.data {
             stage = stage.data(name, directory);

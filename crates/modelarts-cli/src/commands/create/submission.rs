@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use modelarts_ext::{
     Client, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
     types::CreateTrainJobTagsRequest,
@@ -17,7 +17,9 @@ use tokio::time::Instant;
 
 use crate::{
     commands::{
-        create::{choices::complete, draft::Draft, staging::done, values::Pair},
+        create::{
+            choices::complete, draft::Draft, outputs::named_outputs, staging::done, values::Pair,
+        },
         jobs::{download::receive_outputs, time_span},
     },
     completion::{self, JOBS},
@@ -60,9 +62,22 @@ pub(crate) struct SubmitFlags {
     /// repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) tag: Vec<Pair>,
+    /// Action if a job with the name exists: an error, or its adoption if it has the same settings,
+    /// for a command that is run again, such as in CI. The outputs are in OUT/NAME/ of the bucket.
+    #[arg(long, value_enum, default_value_t = IfExists::Fail, value_name = "ACTION")]
+    pub(crate) if_exists: IfExists,
     /// Submits the job even if it may overwrite the outputs of another job, or existing files.
     #[arg(long, help_heading = "Data")]
     pub(crate) overwrite_outputs: bool,
+}
+
+/// Action if a job with the name of a new job exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IfExists {
+    /// The command fails.
+    Fail,
+    /// The command continues with the existing job.
+    Adopt,
 }
 
 /// Service on which a job is created.
@@ -74,6 +89,7 @@ pub(crate) struct Target<'a> {
     pub(crate) obs: Option<Obs>,
     /// `true` if the service is the embedded emulator.
     pub(crate) is_local: bool,
+    pub(crate) if_exists: IfExists,
 }
 
 pub(crate) struct Followed {
@@ -90,6 +106,11 @@ impl Target<'_> {
         printer: &mut Printer<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Job, Failure> {
+        // The addresses of new outputs are random, so that the job would differ from itself.
+        let named = match self.if_exists {
+            IfExists::Adopt => std::mem::take(&mut draft.outputs),
+            IfExists::Fail => Vec::new(),
+        };
         let prepared = interrupt.unless(async {
             complete(&mut draft, self.client).await?;
             draft.upload(&self.staging, self.session.terminal).await
@@ -99,7 +120,14 @@ impl Target<'_> {
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
         let (job, code) = staged?;
-        let job = job.submit().await.map_err(|error| draft.refusal(error))?;
+        let submitted = match self.if_exists {
+            IfExists::Fail => job.submit().await,
+            IfExists::Adopt => {
+                let name = draft.name();
+                named_outputs(job, &name, &named, &self.staging)?.submit_or_adopt().await
+            }
+        };
+        let job = submitted.map_err(|error| draft.refusal(error))?;
         if !self.is_local {
             remember(&project(self.client), job.id());
             let entry = vec![completion::Entry::of_job(&job)];
@@ -157,7 +185,12 @@ impl Target<'_> {
         interrupt: &mut Interrupt,
     ) -> Result<Followed, Failure> {
         let waited = match followed {
-            Ok(End::Left) => return Ok(self.leave(job, "interrupted", ExitStatus::Success)),
+            Ok(End::Stopping) => {
+                let summary = "left: the job is being stopped";
+                note!("\n{summary}");
+                let end = JobEnd::new(job).ended_early("interrupted", summary);
+                return Ok(Followed { end, status: ExitStatus::Interrupted });
+            }
             Ok(End::Interrupted) => {
                 return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted));
             }
@@ -250,7 +283,6 @@ impl Target<'_> {
     fn leave(&self, job: &Job, outcome: &str, status: ExitStatus) -> Followed {
         let reason = match status {
             ExitStatus::TimedOut => "the time limit passed",
-            ExitStatus::Success => "left",
             _ => "interrupted",
         };
         let summary = match self.is_local {

@@ -13,8 +13,8 @@ use crate::{
         draft::Draft,
         flags::JobFlags,
         input_size::require_disk,
-        outputs::require_free_outputs,
-        submission::{FollowFlags, SubmitFlags, Target, add_tags, printer, require_tags},
+        outputs::{require_free_names, require_free_outputs},
+        submission::{FollowFlags, IfExists, SubmitFlags, Target, add_tags, printer, require_tags},
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -94,21 +94,32 @@ pub(crate) async fn submit(
     mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
     require_tags(&flags.tag, client)?;
+    let mut is_new = true;
+    if flags.if_exists == IfExists::Adopt {
+        is_new = !exists(&draft, client).await?;
+    }
     require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
-    if !flags.overwrite_outputs {
+    if !flags.overwrite_outputs && is_new {
         require_free_outputs(&draft, client, &staging).await?;
+        if flags.if_exists == IfExists::Adopt {
+            let name = draft.name();
+            require_free_names([name.as_str()].into_iter(), &draft.outputs, &staging).await?;
+        }
     }
     require_disk(&draft, client, &staging).await?;
     if let Mode::Plan { show_secrets } = mode {
         return print_plan(session, client, &staging, draft, show_secrets).await;
     }
     let mut interrupt = Interrupt::new();
-    let target = Target { session, client, staging, obs: None, is_local: false };
+    let target =
+        Target { session, client, staging, obs: None, is_local: false, if_exists: flags.if_exists };
     let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
     let mut printer = printer(session, is_quiet);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;
-    add_tags(&flags.tag, client, &job).await;
+    if is_new {
+        add_tags(&flags.tag, client, &job).await;
+    }
     let Mode::Follow(flags) = mode else {
         if session.output.format != Format::Ndjson {
             drop(printer);
@@ -122,6 +133,24 @@ pub(crate) async fn submit(
     note!("  Ctrl-C leaves the job running; come back with: modelarts logs -f {}", job.name());
     let followed = target.follow(&job, flags, &mut printer, &mut interrupt).await?;
     followed.print(session, printer)
+}
+
+/// Returns `true` if a job with the name of a draft exists.
+async fn exists(draft: &Draft, client: &Client) -> Result<bool, Failure> {
+    let name = draft.name();
+    if draft.has_generated_name {
+        return Err(Failure::usage(
+            "--if-exists adopt: the job must have a name: --name, or metadata.name in the file",
+        ));
+    }
+    match client.training_jobs().get_by_name(&name).await {
+        Ok(job) => {
+            note!("  Exists       {job}");
+            Ok(true)
+        }
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns the staging for code and data, with a bucket if the draft needs one.

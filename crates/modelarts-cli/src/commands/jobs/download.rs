@@ -193,6 +193,8 @@ async fn receive_local(
     for (name, _) in job.outputs().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         let source = here.join(name);
         let target = directory.join(name);
+        let is_same = std::fs::canonicalize(&target).ok() == std::fs::canonicalize(&source).ok();
+        let is_empty = std::fs::read_dir(&source).is_ok_and(|mut files| files.next().is_none());
         if !source.is_dir() {
             return Err(Failure::NotFound(format!(
                 "the output {name} of {} was in {}, and is not there any more",
@@ -201,9 +203,8 @@ async fn receive_local(
             )));
         }
         let (_root, obs) = obs_of(&here).map_err(Failure::local)?;
-        let is_same = std::fs::canonicalize(&target).ok() == std::fs::canonicalize(&source).ok();
         let copy = obs.sync_down(format!("obs://{OUTPUTS}/{name}"), &target).dry_run(is_same);
-        let summary = copy.await?;
+        let summary = if is_empty { Summary::default() } else { copy.await? };
         rows.push(OutputRow::new(name.to_owned(), source.display().to_string(), &target, &summary));
     }
     Ok(rows)

@@ -181,6 +181,13 @@ impl Events {
     }
 
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        if let (Some(since), Some(until)) = (self.since, self.until)
+            && until < since
+        {
+            return Err(Failure::usage(format_args!(
+                "--until {until}: it must not be before --since {since}"
+            )));
+        }
         let client = session.client().await?;
         let job = self.job.find(client).await?;
         if !self.follow {
@@ -242,7 +249,7 @@ impl Events {
         }
         if let Some(until) = self.until {
             let start = self.since.or(job.created_at()).unwrap_or(Timestamp::MIN);
-            list = list.between(start, until);
+            list = list.between(start.min(until), until);
         }
         if self.is_descending() {
             list = list.newest_first();

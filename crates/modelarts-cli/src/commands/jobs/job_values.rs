@@ -25,6 +25,12 @@ enum Source {
     Log(Regex),
 }
 
+impl JobValue {
+    pub(super) fn reads_logs(&self) -> bool {
+        matches!(self.source, Source::Log(_))
+    }
+}
+
 pub(super) fn is_value(column: &str) -> bool {
     column.starts_with(PARAMETER) || column.starts_with(LOG)
 }
@@ -50,13 +56,13 @@ pub(super) fn requested(columns: &[String]) -> Result<Vec<JobValue>, Failure> {
 /// group is the number.
 pub(super) fn number_after(word: &str) -> String {
     let word = regex::escape(word);
-    let number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|-?inf";
-    format!(r#"(?:^|[^\w]){word}["']?\s*[:=]?\s*({number})"#)
+    let number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?:[nN]a[nN]|[-+]?[iI]nf(?:inity)?)\b";
+    format!(r#"(?:^|[^\w/.-]){word}["']?\s*[:=]?\s*({number})"#)
 }
 
 /// Returns the values of jobs. A value that a job does not have is null.
 pub(super) async fn of_jobs(jobs: &[Job], values: &[JobValue]) -> Vec<Vec<(String, Value)>> {
-    let has_log = values.iter().any(|value| matches!(value.source, Source::Log(_)));
+    let has_log = values.iter().any(JobValue::reads_logs);
     let rows = stream::iter(jobs).map(async |job| {
         let log = match job.tasks().first().filter(|_| has_log) {
             Some(task) => job.logs(task).end().await.map(|log| log.text).unwrap_or_default(),
@@ -109,5 +115,8 @@ mod tests {
         assert_eq!(number(log, "epoch"), Some(json!(1.0)));
         assert_eq!(number(log, "acc"), None);
         assert_eq!(number("a.b=3 axb=4", "a.b"), Some(json!(3.0)));
+        assert_eq!(number("loss 2\nval-loss 3 train/loss 4", "loss"), Some(json!(2.0)));
+        assert_eq!(number("step 7 of step information", "step"), Some(json!(7.0)));
+        assert_eq!(number("{\"loss\": Infinity}", "loss"), Some(json!("inf")));
     }
 }

@@ -1,7 +1,11 @@
 //! Command `modelarts ls`, which lists jobs.
 
-use std::time::{Duration, SystemTime};
-use std::{collections::HashMap, mem};
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    mem,
+    time::{Duration, SystemTime},
+};
 
 use clap::Args;
 use futures::{Stream, StreamExt, TryStreamExt, future::join_all, stream};
@@ -159,7 +163,9 @@ impl Row for JobRow {
         Column::new("ID", |row| row.id.chars().take(8).collect()),
         Column::new("PHASE", |row| output::phase(&row.typed_phase)),
         Column::new("NODES", |row| or_dash(row.nodes)),
-        Column::new("FLAVOR/POOL", |row| or_dash(row.pool.clone().or_else(|| row.flavor.clone()))),
+        Column::whole("FLAVOR/POOL", |row| {
+            or_dash(row.pool.clone().or_else(|| row.flavor.clone()))
+        }),
         Column::new("AGE", |row| output::age(Duration::from_secs(row.seconds_old))),
         Column::new("RAN", |row| row.time_run()),
         Column::new("USER", |row| or_dash(row.user.clone())),
@@ -222,21 +228,28 @@ fn sort(rows: &mut [JobRow], column: &str) -> Result<(), Failure> {
              billing, why, or a value of --columns such as log:{column}"
         )));
     }
-    let number = |value: &Value| match value {
-        Value::String(text) => text.parse().ok(),
-        value => value.as_f64(),
-    };
+    let value = |row: &JobRow| row.sort_value(column).unwrap_or_default();
     rows.sort_by(|one, other| {
-        let value = |row: &JobRow| row.sort_value(column).unwrap_or_default();
         let (one, other) = (value(one), value(other));
-        let order = match (number(&one), number(&other)) {
-            (Some(one), Some(other)) => f64::total_cmp(&one, &other),
-            _ => one.as_str().cmp(&other.as_str()),
-        };
+        let order = compare(&one, &other);
         let order = if is_descending { order.reverse() } else { order };
         one.is_null().cmp(&other.is_null()).then(order)
     });
     Ok(())
+}
+
+/// Compares values: numbers, also those in texts, come before other texts.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    let number = |value: &Value| match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_f64(),
+    };
+    match (number(one), number(other)) {
+        (Some(one), Some(other)) => f64::total_cmp(&one, &other),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        _ => one.as_str().cmp(&other.as_str()),
+    }
 }
 
 impl Ls {
@@ -266,6 +279,12 @@ impl Ls {
             list = list.filter(Filter::create_time().after(since));
         }
         let values = requested(session.output.columns())?;
+        if self.watch && values.iter().any(JobValue::reads_logs) {
+            return Err(Failure::usage(
+                "ls --watch: --columns must have no log:NAME, because each change of the list would \
+                 read all logs",
+            ));
+        }
         let all = if self.watch { PAGE_SIZE } else { usize::MAX };
         let limit = self.limit.map_or(all, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         if self.watch {
@@ -296,7 +315,9 @@ impl Ls {
             return Ok(ExitStatus::Success);
         }
         session.output.list_or_note(rows, "no jobs").await?;
-        remember(&session.selection, JOBS, read.take(), false);
+        if !session.has_records() {
+            remember(&session.selection, JOBS, read.take(), false);
+        }
         Ok(ExitStatus::Success)
     }
 }
@@ -405,4 +426,27 @@ fn first(
             (page.items, (pages, selection, left))
         }))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_of_all_kinds_have_an_order() {
+        let mut values: Vec<Value> = (0..60)
+            .map(|number: u32| match number % 3 {
+                0 => json!(number),
+                1 => json!(number.to_string()),
+                _ => json!(format!("{number}a")),
+            })
+            .collect();
+        values.reverse();
+        // The sort panics if the comparison is no total order.
+        values.sort_by(compare);
+        assert_eq!(values[..4], [json!(0), json!("1"), json!(3), json!("4")]);
+        assert_eq!(values[40..42], [json!("11a"), json!("14a")]);
+    }
 }

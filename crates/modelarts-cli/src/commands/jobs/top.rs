@@ -77,10 +77,18 @@ impl Top {
         let list = selection.list(client).await?;
         let mut known: HashMap<_, (Instant, Usage)> = HashMap::new();
         let rows = async move |jobs: Vec<Job>| {
-            known.retain(|_, (time, _)| time.elapsed() < pause * USAGE_PAUSES);
             let reads = stream::iter(&jobs).map(async |job| match known.get(job.id()) {
-                Some(read) => *read,
-                None => (Instant::now(), usage(job).await),
+                Some((time, usage)) if time.elapsed() < pause * USAGE_PAUSES => (*time, *usage),
+                earlier => {
+                    let read = usage(job).await;
+                    let earlier = earlier.map_or([None; 3], |(_, usage)| *usage);
+                    let has_values = read.iter().any(Option::is_some);
+                    // A job that has just started has its first values soon.
+                    let pauses = if has_values { 0 } else { USAGE_PAUSES - 1 };
+                    let time = Instant::now().checked_sub(pause * pauses);
+                    let usage = if has_values { read } else { earlier };
+                    (time.unwrap_or_else(Instant::now), usage)
+                }
             });
             let reads: Vec<_> = reads.buffered(MAX_IN_FLIGHT).collect().await;
             let rows = jobs.iter().zip(&reads).map(|(job, (_, usage))| {
@@ -89,6 +97,7 @@ impl Top {
                 TopRow { job, cpu_percent, memory_percent, accelerator_percent }
             });
             let rows = rows.collect();
+            known.clear();
             known.extend(jobs.into_iter().map(|job| job.id().to_owned()).zip(reads));
             rows
         };

@@ -114,8 +114,10 @@ impl Cp {
                     let file = scratch.path().join(file);
                     match source {
                         Source::Here(path) => {
-                            let linked = fs::hard_link(path, &file);
-                            let copied = linked.or_else(|_| fs::copy(path, &file).map(drop));
+                            // A hard link to a symbolic link would not lead to its file.
+                            let path = fs::canonicalize(path).map_err(Failure::local)?;
+                            let linked = fs::hard_link(&path, &file);
+                            let copied = linked.or_else(|_| fs::copy(&path, &file).map(drop));
                             copied.map_err(Failure::local)?;
                         }
                         Source::Object(from) => {

@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt, future, stream::FuturesUnordered};
 use modelarts_ext::{Job, jobs::follow::JobUpdate, types::Phase};
 use tokio::time::Instant;
 
-use crate::commands::create::submission::{FollowFlags, Target, printer};
+use crate::commands::create::submission::{FollowFlags, IfExists, Target, printer};
 use crate::commands::jobs::{nodes, stop::stop};
 use crate::commands::watch::view::{Action, Input, MAX_WORKERS, View};
 use crate::follow::{CHUNK, End, Interrupt, JobEnd, Printer, limit, updates};
@@ -37,7 +37,14 @@ impl Watch {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
         let staging = session.staging().await?;
-        let target = Target { session, client, staging, obs: None, is_local: false };
+        let target = Target {
+            session,
+            client,
+            staging,
+            obs: None,
+            is_local: false,
+            if_exists: IfExists::Fail,
+        };
         let mut interrupt = Interrupt::new();
         if let Some(screen) = Screen::open(session) {
             let printer = Printer::for_screen(session, nodes(&job) > 1);
@@ -48,7 +55,7 @@ impl Watch {
         if session.output.format == Format::Id {
             session.output.document(&JobEnd::new(&job))?;
         }
-        let mut printer = printer(session, false);
+        let mut printer = printer(session, self.follow.quiet);
         let followed = target.follow(&job, &self.follow, &mut printer, &mut interrupt).await?;
         followed.print(session, printer)
     }
@@ -95,10 +102,11 @@ async fn show(
                     calls.push(stop.boxed_local());
                 }
                 Ok(Some(Action::Print(update))) => {
-                    end = match update {
-                        JobUpdate::Vanished => End::Vanished,
-                        _ => End::Ended,
-                    };
+                    match update {
+                        JobUpdate::Vanished => end = End::Vanished,
+                        JobUpdate::Phase(_) => end = End::Ended,
+                        _ => {}
+                    }
                     printer.print(&update)?;
                 }
             }

@@ -111,7 +111,10 @@ fn bar(found: Captures<'_>) -> Option<Report> {
 /// The last report of a job, with the first one, from which the remaining time is estimated.
 #[derive(Debug)]
 pub(super) struct Progress {
+    /// Time and percentage from which the remaining time is estimated.
     first: (Timestamp, f64),
+    /// Time until which reports move the first one.
+    settled: Timestamp,
     pub(super) last: Report,
     at: Timestamp,
 }
@@ -123,15 +126,16 @@ impl Progress {
         let before = earlier.as_ref().and_then(|earlier| earlier.last.percent);
         report.percent = report.percent.or(before);
         let percent = report.percent.unwrap_or_default();
-        let first = match earlier {
+        let (first, settled) = match earlier {
             Some(earlier) if report.rank < earlier.last.rank => return earlier,
-            Some(Self { first, last, .. }) if report.rank == last.rank && percent >= first.1 => {
-                let is_settling = now.duration_since(first.0) < SETTLING;
-                (first.0, if is_settling { percent } else { first.1 })
+            Some(Self { first, settled, last, .. })
+                if report.rank == last.rank && Some(percent) >= last.percent =>
+            {
+                (if now < settled { (now, percent) } else { first }, settled)
             }
-            _ => (now, percent),
+            _ => ((now, percent), now + SETTLING),
         };
-        Self { first, last: report, at: now }
+        Self { first, settled, last: report, at: now }
     }
 
     /// Returns the remaining time: that of the report, otherwise an estimate. `None` if it is not
@@ -226,6 +230,16 @@ mod tests {
             (&[(0, "epoch 1/10"), (10, "epoch 2/10"), (20, "epoch 3/10")], Some(70)),
             // The first reports come together, from the log before the view.
             (&[(0, "epoch 1/10"), (0, "epoch 5/10"), (10, "epoch 6/10")], Some(40)),
+            // The steps of an epoch begin again.
+            (
+                &[
+                    (0, "step 10/100"),
+                    (10, "step 90/100"),
+                    (11, "step 20/100"),
+                    (15, "step 60/100"),
+                ],
+                Some(4),
+            ),
             // The job begins again.
             (&[(0, "epoch 5/10"), (10, "epoch 1/10"), (20, "epoch 2/10")], Some(80)),
             (&[(0, "epoch 1/10"), (10, "epoch 1/10")], None),

@@ -1,6 +1,6 @@
 //! `View`: the state of the live view of a job, which inputs change, and its rows.
 
-use std::{collections::HashMap, fmt::Display};
+use std::{collections::HashMap, fmt::Display, time::Duration};
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use modelarts_ext::jobs::{MetricSeries, follow::JobUpdate};
@@ -21,6 +21,8 @@ const METRICS: [(&str, &str); 4] =
     [("cpuUsage", "CPU"), ("memUsage", "MEM"), ("gpuUtil", "GPU"), ("npuUtil", "NPU")];
 /// Levels of a sparkline, from 0 to 100 percent.
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// Minimum time between the question and its answer.
+const READING: Duration = Duration::from_millis(300);
 /// Maximum width of a sparkline in columns, and minimum width of one that is shown.
 const MAX_SPARKLINE: usize = 20;
 const MIN_SPARKLINE: usize = 3;
@@ -46,8 +48,12 @@ pub(super) enum Action {
 /// State of the dialogue about the stop of the job.
 enum Dialogue {
     Idle,
-    Asking,
+    /// The question is shown since this time.
+    Asking(Timestamp),
+    /// The request is sent.
     Stopping,
+    /// The service has accepted the request.
+    Accepted,
     Refused(String),
 }
 
@@ -56,8 +62,8 @@ pub(super) struct View {
     pub(super) job: Job,
     events: Vec<Event>,
     dialogue: Dialogue,
-    /// Time since which the service does not respond.
-    lost: Option<Timestamp>,
+    /// Time since which requests fail, and `true` if the service limits them.
+    lost: Option<(Timestamp, bool)>,
     usage: HashMap<String, Vec<MetricSeries>>,
     progress: Option<Progress>,
 }
@@ -72,12 +78,21 @@ impl View {
     pub(super) fn step(&mut self, input: Input, now: Timestamp) -> Option<Action> {
         match input {
             Input::Key(INTERRUPT) => return Some(Action::Leave(End::Interrupted)),
-            Input::Key(key) => return self.press(key),
+            Input::Key(key) => return self.press(key, now),
             // A task whose usage was not read keeps its earlier values.
             Input::Usage(usage) => self.usage.extend(usage),
-            Input::Stopped(Ok(_)) => {}
-            Input::Stopped(Err(error)) => self.dialogue = Dialogue::Refused(error.to_string()),
-            Input::Update(JobUpdate::Interrupted { .. }) => self.lost = self.lost.or(Some(now)),
+            Input::Stopped(Ok(_)) => self.dialogue = Dialogue::Accepted,
+            Input::Stopped(Err(error)) => {
+                let known = match error.status() {
+                    Some(_) => "not stopped",
+                    None => "not known whether it is stopped",
+                };
+                self.dialogue = Dialogue::Refused(format!("{known}: {error}"));
+            }
+            Input::Update(JobUpdate::Interrupted { error }) => {
+                let since = self.lost.take().map_or(now, |(since, _)| since);
+                self.lost = Some((since, error.is_throttled()));
+            }
             Input::Update(JobUpdate::Resumed) => self.lost = None,
             Input::Update(mut update) => {
                 match &mut update {
@@ -105,18 +120,21 @@ impl View {
         None
     }
 
-    fn press(&mut self, key: char) -> Option<Action> {
+    fn press(&mut self, key: char, now: Timestamp) -> Option<Action> {
         match (&self.dialogue, key) {
             (_, '\0') => {}
-            (Dialogue::Asking, 'y') => {
+            // Text that is pasted is no answer.
+            (Dialogue::Asking(since), 'y') if now.duration_since(*since) >= READING => {
                 self.dialogue = Dialogue::Stopping;
                 return Some(Action::Stop);
             }
-            (Dialogue::Asking, _) => self.dialogue = Dialogue::Idle,
+            (Dialogue::Asking(_), _) => self.dialogue = Dialogue::Idle,
             (_, 'q') if self.job.is_final() => return Some(Action::Leave(End::Ended)),
-            (_, 'q') => return Some(Action::Leave(End::Left)),
+            (Dialogue::Accepted, 'q') => return Some(Action::Leave(End::Stopping)),
+            // The request must not be dropped.
             (Dialogue::Stopping, _) => {}
-            (_, 't') if self.can_stop() => self.dialogue = Dialogue::Asking,
+            (_, 'q') => return Some(Action::Leave(End::Interrupted)),
+            (_, 't') if self.can_stop() => self.dialogue = Dialogue::Asking(now),
             _ => {}
         }
         None
@@ -149,16 +167,19 @@ impl View {
             let emphasis = output::event_emphasis(event.level()).unwrap_or(Emphasis::Dim);
             Terminal::styled(cut(text, width), emphasis)
         });
-        rows.extend(self.lost.map(lost_since).or(event));
+        rows.extend(self.lost.map(|(since, is_limit)| lost_since(since, is_limit)).or(event));
         rows.push(match &self.dialogue {
             Dialogue::Idle if self.can_stop() => dim("q leaves it running, t stops it"),
             Dialogue::Idle => dim("q leaves"),
-            Dialogue::Asking => Terminal::styled("stop the job? y/n", Emphasis::Bold),
-            Dialogue::Stopping => Terminal::styled("stopping the job, q leaves", Emphasis::Waiting),
-            Dialogue::Refused(error) => {
-                Terminal::styled(cut(format!("not stopped: {error}"), width), Emphasis::Bad)
-            }
+            Dialogue::Asking(_) => Terminal::styled("stop the job? y/n", Emphasis::Bold),
+            Dialogue::Stopping => Terminal::styled("stopping the job", Emphasis::Waiting),
+            Dialogue::Accepted => Terminal::styled("stopping the job, q leaves", Emphasis::Waiting),
+            Dialogue::Refused(error) => Terminal::styled(cut(error.clone(), width), Emphasis::Bad),
         });
+        // The heading and the row with the keys stay.
+        while rows.len() > height.max(2) {
+            rows.remove(if rows.len() == height.max(2) + 1 { 0 } else { 2 });
+        }
         rows.into_iter().map(|row| truncate_str(&row, width, "…").into_owned()).collect()
     }
 

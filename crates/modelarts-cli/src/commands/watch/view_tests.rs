@@ -147,22 +147,22 @@ fn an_interruption_is_shown_until_the_service_responds_again() {
     let mut view = view(job("leaves", "Running", 1), [lost(), lost()]);
     assert!(shows(&view));
     let since = view.lost;
-    assert_eq!(since, Some(time(200)));
+    assert_eq!(since, Some((time(200), false)));
     view.step(Input::Update(JobUpdate::Resumed), time(300));
     assert!(!shows(&view));
 }
 
-/// Presses keys. Returns the last row and the name of the last action.
+/// Presses a key each second. Returns the last row and the name of the last action.
 fn press(view: &mut View, keys: &str) -> (String, &'static str) {
     let mut action = None;
-    for key in keys.chars() {
-        action = view.step(Input::Key(key), time(200));
+    for (second, key) in (200..).zip(keys.chars()) {
+        action = view.step(Input::Key(key), time(second));
     }
     let name = match action {
         None => "none",
         Some(Action::Print(_)) => "print",
         Some(Action::Stop) => "stop",
-        Some(Action::Leave(End::Left)) => "left",
+        Some(Action::Leave(End::Stopping)) => "left",
         Some(Action::Leave(End::Interrupted)) => "interrupted",
         Some(Action::Leave(_)) => "ended",
     };
@@ -172,10 +172,10 @@ fn press(view: &mut View, keys: &str) -> (String, &'static str) {
 #[test]
 fn a_job_is_stopped_only_after_a_question() {
     let (idle, question) = ("q leaves it running, t stops it", "stop the job? y/n");
-    let stopping = "stopping the job, q leaves";
+    let stopping = "stopping the job";
     for (keys, row, action) in [
         ("y", idle, "none"),
-        ("q", idle, "left"),
+        ("q", idle, "interrupted"),
         ("\u{3}", idle, "interrupted"),
         ("t", question, "none"),
         ("t\0", question, "none"),
@@ -185,11 +185,32 @@ fn a_job_is_stopped_only_after_a_question() {
         ("t\u{3}", question, "interrupted"),
         ("ty", stopping, "stop"),
         ("tyty", stopping, "none"),
-        ("tyq", stopping, "left"),
+        // The request is not dropped.
+        ("tyq", stopping, "none"),
+        // A line break is a key that is no character, such as Enter.
+        ("t\n", idle, "none"),
+        ("t\ny", idle, "none"),
     ] {
         let mut view = view(job("leaves", "Running", 1), []);
         assert_eq!(press(&mut view, keys), (row.to_owned(), action), "{keys:?}");
     }
+}
+
+#[test]
+fn text_that_is_pasted_does_not_stop_the_job() {
+    let mut view = view(job("leaves", "Running", 1), []);
+    for key in "type".chars() {
+        assert!(view.step(Input::Key(key), time(200)).is_none(), "{key}");
+    }
+    assert!(drawn(&view, 40, 24).ends_with("q leaves it running, t stops it\n"));
+}
+
+#[test]
+fn after_an_accepted_stop_the_view_can_be_left() {
+    let mut view = view(job("leaves", "Running", 1), []);
+    press(&mut view, "ty");
+    view.step(Input::Stopped(Ok("stopping")), time(300));
+    assert_eq!(press(&mut view, "q"), ("stopping the job, q leaves".to_owned(), "left"));
 }
 
 #[test]
@@ -199,7 +220,7 @@ fn a_stop_that_the_service_refuses_can_be_repeated() {
     let error = Client::builder().endpoint("not an address").build().unwrap_err();
     view.step(Input::Stopped(Err(error)), time(200));
     let (row, _) = press(&mut view, "\0");
-    assert!(row.starts_with("not stopped: ") && row.ends_with('…'), "{row}");
+    assert!(row.starts_with("not known whether it is stopped: ") && row.ends_with('…'), "{row}");
     assert_eq!(press(&mut view, "ty").1, "stop");
 }
 

@@ -138,7 +138,8 @@ async fn an_existing_file_is_replaced_only_with_force() {
     let output = offline(&site, "init -f jobs/a.yaml").await.code(2);
     assert_eq!(
         stderr(&output),
-        "error: --file jobs/a.yaml: it must be a name that ends in .yaml, without a directory\n"
+        "error: --file jobs/a.yaml: it must be a name that ends in .yaml, of letters, \
+         digits, _, - and .\n"
     );
 }
 
@@ -210,25 +211,11 @@ fn examples_of_the_service_have_the_schema() {
     let operation = &document["paths"]["/v2/{project_id}/training-jobs"]["post"];
     let examples = &operation["requestBody"]["content"]["application/json"]["examples"];
     for (name, example) in examples.as_object().unwrap() {
-        // A null counts as a missing field.
-        let mut job = example["value"].clone();
-        remove_nulls(&mut job);
-        assert_eq!(mistakes(&job), [""; 0], "{name}");
+        assert_eq!(mistakes(&example["value"]), [""; 0], "{name}");
     }
     // Documented values of open enumerations are completed; `check` warns about others.
     let job = json!({"algorithm": {"inputs": [{"name": "d", "access_method": "x", "remote": {}}]}});
     assert_eq!(mistakes(&job), ["/algorithm/inputs/0/access_method"]);
-}
-
-fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(remove_nulls);
-        }
-        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
 }
 
 /// Returns a document in YAML.
@@ -244,4 +231,42 @@ async fn the_schema_is_printed() {
     let schema: Value = serde_json::from_str(modelarts_cli::JOB_SCHEMA).unwrap();
     assert_eq!(printed, schema);
     assert!(!site.fixture.path().join("job.yaml").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_take_precedence_over_the_places_of_a_file() {
+    let site = Site::start().await;
+    for file in ["train.py", "other/train.py", "other/second.py", "data/a.csv"] {
+        site.fixture.write(file, "x = 1\n");
+    }
+    let job = format!(
+        "algorithm:\n  code_dir: .\n  boot_file: ./train.py\n  inputs: [{{name: data_url, remote: \
+         {{obs: {{obs_url: ./data}}}}}}]\n  outputs: [{{name: train_url}}]\nspec: {{resource: \
+         {{flavor_id: {FLAVOR}, node_count: 1}}}}\n"
+    );
+    site.fixture.write("job.yaml", &job);
+    let plan = async |flags: &str| {
+        let line = format!("submit -f job.yaml {flags} --dry-run -o json");
+        let output = assert(site.command(&line)).await.code(0);
+        let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        body["algorithm"].clone()
+    };
+    let address = "remote.obs.obs_url";
+    let flags = format!(
+        "--set algorithm.inputs[0].{address}=obs://team/mine/ --set \
+         algorithm.outputs[0].{address}=obs://team/out/ --set algorithm.code_dir=obs://team/code/"
+    );
+    let set = plan(&flags).await;
+    assert_eq!(set["code_dir"], "obs://team/code/");
+    assert_eq!(set["boot_file"], "obs://team/code/train.py");
+    assert_eq!(set["inputs"][0]["remote"]["obs"]["obs_url"], "obs://team/mine/");
+    assert_eq!(set["outputs"][0]["remote"]["obs"]["obs_url"], "obs://team/out/");
+    for (flags, end) in [
+        ("--code-dir other", "/other/train.py"),
+        ("--code-dir other --set algorithm.boot_file=second.py", "/other/second.py"),
+        ("", "/train.py"),
+    ] {
+        let boot_file = plan(flags).await["boot_file"].as_str().unwrap().to_owned();
+        assert!(boot_file.ends_with(end), "{flags}: {boot_file}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use modelarts_emulator::faults::{Fault, FaultRule};
 use serde_json::json;
+use snapbox::cmd::OutputAssert;
 
 use super::fixtures::{FLAVOR, Site, items, stderr, stdout};
 use crate::support;
@@ -392,4 +393,34 @@ async fn quiet_prints_no_events_and_api_takes_the_last_job() {
     for name in ["hang-retry", "job-unconditional-retry"] {
         assert_eq!(annotations[format!("fault-tolerance/{name}")], "true", "{annotations}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_is_run_again_takes_its_own_job_and_no_other() {
+    let site = Site::start().await;
+    site.script("import sys\np = dict(a[2:].split('=', 1) for a in sys.argv[1:])\nopen(p['train_url'] + '/model', 'w').write('1')\nprint('trained')\n");
+    let flags = "--name nightly --out train_url --if-exists adopt";
+    let first = site.submit(&format!("{flags} -o json")).await.code(0);
+    let again = site.submit(&format!("{flags} -o json")).await.code(0);
+    assert!(stderr(&again).contains("  Exists       nightly ("), "{}", stderr(&again));
+    let id = |output: &OutputAssert| {
+        let document: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
+        assert_eq!(document["outputs"]["train_url"], "obs://team/modelarts/out/nightly/train_url/");
+        document["job"]["id"].clone()
+    };
+    assert_eq!(id(&first), id(&again));
+    assert!(stderr(&again).contains("worker-0 │ trained\n"), "{}", stderr(&again));
+    let other = site.submit(&format!("{flags} -p lr=1")).await.code(1);
+    assert!(stderr(&other).contains("differs in algorithm.parameters"), "{}", stderr(&other));
+    assert_eq!(site.created(), 1);
+    let unnamed = site.submit("--if-exists adopt").await.code(2);
+    unnamed.stderr_eq(
+        "error: --if-exists adopt: the job must have a name: --name, or metadata.name in the file\n",
+    );
+    // Results of a job that was deleted are not written over.
+    let job = site.client().training_jobs().get_by_name("nightly").await.unwrap();
+    job.delete().await.unwrap();
+    site.fixture.emulator.wait_until_gone(job.id()).await;
+    let refused = site.submit(flags).await.code(3);
+    assert!(stderr(&refused).contains("must be empty, and has"), "{}", stderr(&refused));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use modelarts_emulator::faults::{Fault, FaultRule};
 use serde_json::Value;
 
 use super::fixtures::{BUCKET, FLAVOR, Running, Site, stderr, stdout};
@@ -161,4 +162,57 @@ async fn wrong_arguments_are_refused_before_any_request() {
     let rule = "error: the regular expression \"loss (\" must have the syntax of ECMAScript";
     assert!(stderr(&output).starts_with(rule), "{}", stderr(&output));
     assert_eq!(site.created(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trials_have_outputs_of_their_own_and_tags() {
+    let site = Site::start().await;
+    site.script(SCRIPT);
+    let line = format!("sweep code/train.py --flavor {FLAVOR} -p lr=0.1,0.2 -p seed=1");
+    let shared = format!("{line} --out train_url=obs://team/results/");
+    let output = support::assert(site.command(&shared)).await.code(2);
+    let rule = "error: output train_url: it must have no address in a sweep, because all trials \
+                would write there; --out train_url gives each trial its own\n";
+    assert_eq!(stderr(&output), rule);
+    assert_eq!(site.created(), 0);
+    let output = support::assert(site.command(&format!("{line} --tag team=nlp -o id"))).await;
+    assert_eq!(stdout(&output.code(0)).lines().count(), 2);
+    let output = support::assert(site.command("ls --tag team=nlp -o id")).await.code(0);
+    assert_eq!(stdout(&output).lines().count(), 2);
+    // A trial that was not submitted has no id.
+    site.script(&format!("{SCRIPT}# changed\n"));
+    let output = support::assert(site.command(&format!("{line} -o id"))).await.code(1);
+    assert_eq!(stdout(&output), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_read_is_said_and_no_success() {
+    let site = Site::start().await;
+    site.script(SCRIPT);
+    run(&site, "-p lr=0.01,0.02 -p seed=1").await.code(0);
+    for operation in ["ShowObsUrlOfTrainingJobLogs", "ShowTrainingJobLogsPreview"] {
+        let fault = Fault::error(403, "ModelArts.0010", "no permission");
+        site.fixture.emulator.faults().add(FaultRule::once(operation, fault)).unwrap();
+    }
+    let output = run(&site, "-p lr=0.01,0.02 -p seed=1 -o json").await.code(1);
+    let trials = json_of(&output, "trials")["trials"].as_array().unwrap().clone();
+    let summaries: Vec<&str> = trials.iter().map(|it| it["summary"].as_str().unwrap()).collect();
+    let unread = summaries.iter().filter(|it| it.contains("; the metric cannot be read: "));
+    assert_eq!(unread.count(), 1, "{summaries:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_secret_is_another_job_on_this_machine() {
+    let site = Site::start().await;
+    site.script(SCRIPT);
+    let run = async |secret: &str| {
+        let line = "sweep code/train.py --local -p lr=0.1,0.2 -p seed=1 --env OF_THE_SHELL";
+        let command = isolated(site.fixture.path()).args(line.split_whitespace());
+        support::assert(command.env("OF_THE_SHELL", secret)).await
+    };
+    run("one").await.code(0);
+    run("one").await.code(0);
+    let output = run("two").await.code(1);
+    let text = stderr(&output);
+    assert!(text.contains("differs in algorithm.environments"), "{text}");
 }

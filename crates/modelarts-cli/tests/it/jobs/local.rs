@@ -72,3 +72,30 @@ async fn a_record_of_another_version_is_left_out_with_a_note() {
     let note = format!("left out {}: unknown field `colour`", path.display());
     assert!(text.starts_with(&note) && text.ends_with("no jobs\n"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_of_a_job_with_the_same_name_are_not_written_over() {
+    let fixture = Fixture::start().await;
+    fixture.write("code/src/train.py", SCRIPT);
+    let job = "run --local code/src/train.py --code-dir code --out train_url --name same -p code=0";
+    run(&fixture, &format!("{job} -p lr=0.1")).await.code(0);
+    let again = run(&fixture, &format!("{job} -p lr=0.2")).await.code(3);
+    again.stderr_eq(
+        "error: results would be overwritten, so nothing was run: modelarts-output/same/train_url \
+         must be empty; --name chooses another name, and --overwrite-outputs runs the job as it \
+         is\n",
+    );
+    run(&fixture, &format!("{job} -p lr=0.2 --overwrite-outputs")).await.code(0);
+    run(&fixture, "logs same --local").await.code(0).stderr_eq("").stdout_eq("lr 0.2\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_output_without_files_is_empty_and_secrets_are_not_in_the_log() {
+    let fixture = Fixture::start().await;
+    fixture.write("code/train.py", "import os\nprint('key', os.environ['API_KEY'])\n");
+    let job = "run --local code/train.py --out train_url --name empty --env API_KEY=hunter2";
+    run(&fixture, job).await.code(0);
+    let output = run(&fixture, "download empty --local --columns output,files").await.code(0);
+    output.stdout_eq("OUTPUT     FILES\ntrain_url  0\n");
+    run(&fixture, "logs empty --local").await.code(0).stdout_eq("key ***\n");
+}

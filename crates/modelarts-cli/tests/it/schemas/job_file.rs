@@ -1,6 +1,6 @@
 //! The JSON Schema of job files, which the program contains, is that of the OpenAPI description.
 
-use std::{fs, sync::LazyLock};
+use std::{collections::BTreeSet, fs, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
 
@@ -70,6 +70,7 @@ fn job_schema() -> Value {
         convert(&mut schema, "", &mut pending);
         definitions.insert(name, schema);
     }
+    allow_nulls(&mut definitions);
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Job file of modelarts",
@@ -98,6 +99,43 @@ fn name_of(reference: &str) -> Option<&str> {
 
 fn remove(schema: &mut Value, keyword: &str) -> Option<Value> {
     schema.as_object_mut()?.remove(keyword)
+}
+
+/// Allows null, which counts as a missing field. Returns the definition that must allow it.
+fn allow_null(schema: &mut Value) -> Option<String> {
+    let null = Value::from("null");
+    match schema.get_mut("type") {
+        Some(Value::Array(types)) if types.contains(&null) => return None,
+        Some(Value::Array(types)) => types.push(null),
+        Some(kind) => *kind = json!([kind.clone(), "null"]),
+        None => {
+            let reference = schema.get("$ref").or(schema.pointer("/allOf/0/$ref"))?;
+            return reference.as_str()?.strip_prefix(DEFINITIONS).map(str::to_owned);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    None
+}
+
+/// Allows null for the fields that a job file may lack.
+fn allow_nulls(definitions: &mut Map<String, Value>) {
+    let mut nullable = BTreeSet::new();
+    for definition in definitions.values_mut() {
+        let required = definition.get("required").cloned().unwrap_or_default();
+        let fields = definition.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, field) in fields.into_iter().flatten() {
+            let mut names = required.as_array().into_iter().flatten();
+            let is_added = ADDED.iter().any(|(_, added)| added == name);
+            if is_added || !names.any(|required| required == name) {
+                nullable.extend(allow_null(field));
+            }
+        }
+    }
+    for name in nullable {
+        allow_null(&mut definitions[&name]);
+    }
 }
 
 /// Converts a schema of OpenAPI 3.0 in place. `name` is the name of its field. Adds the names of

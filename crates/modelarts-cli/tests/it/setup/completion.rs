@@ -43,13 +43,14 @@ for line in lines:
     print(seen.split(b"RESULT43=")[1].split(b"=END")[0].decode())
 "#;
 /// Lines that are completed, and their arguments then.
-const LINES: [(&str, &str); 6] = [
+const LINES: [(&str, &str); 7] = [
     ("modelarts ls --ph", "ls --phase"),
     ("modelarts logs le", "logs leaves-a2b3"),
     ("modelarts submit --flavor modelarts.vm.cpu.2", "submit --flavor modelarts.vm.cpu.2u"),
     ("modelarts submit --engine PyTorch:p", "submit --engine PyTorch:pytorch_1.8.0-cuda_10.2"),
     ("modelarts logs --context de", "logs --context dev"),
     ("modelarts submit my", "submit my script.py"),
+    ("modelarts submit --file=my", "submit --file=my script.py"),
 ];
 
 /// Writes the file of a script, a context, cached values and a file with a blank in its name.

@@ -177,22 +177,6 @@ impl CodeDir {
     }
 }
 
-/// Returns the size of a local file, or of the files in a directory, in bytes.
-///
-/// # Errors
-/// Returns an error if `path` does not exist or a file cannot be read.
-pub fn input_size(path: impl AsRef<Path>) -> Result<u64, Error> {
-    let sizes = WalkDir::new(path).follow_links(true).into_iter();
-    let sizes = sizes.map(|entry| {
-        let metadata = entry?.metadata()?;
-        Ok(if metadata.is_file() { metadata.len() } else { 0 })
-    });
-    let bytes: Result<u64, walkdir::Error> = sizes.sum();
-    bytes.map_err(|error| {
-        Error::invalid(format!("the input cannot be read: {error}")).with_source(error)
-    })
-}
-
 /// Formats a size with the exact bytes, because a size just above a limit is rounded to the limit.
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;

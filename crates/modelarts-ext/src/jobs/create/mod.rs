@@ -73,7 +73,7 @@ mod submission;
 
 pub use channels::HyperparameterSearch;
 pub use channels::{Input, Output, Volume};
-pub use local_files::{CodeDir, check_input_size, input_size};
+pub use local_files::{CodeDir, check_input_size};
 
 use std::{fmt, path::Path};
 

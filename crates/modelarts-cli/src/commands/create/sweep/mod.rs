@@ -15,13 +15,16 @@ use std::{
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use modelarts_ext::{Client, CreateJob, Filter, Job, jobs::wait::Waited};
+use modelarts_ext::{Client, CreateJob, Error, Filter, Job, jobs::wait::Waited};
 use modelarts_obs::{Obs, Staging};
+use tokio::sync::mpsc;
 
 use self::{
-    report::Best,
+    report::{Best, Metric},
     space::{Dimension, Trial},
 };
+#[cfg(unix)]
+use crate::local_jobs;
 use crate::{
     commands::{
         create::{
@@ -32,16 +35,18 @@ use crate::{
             flags::JobFlags,
             ignore_outputs,
             input_size::require_disk,
-            outputs::first_file,
+            outputs::{named_outputs, require_free_directory, require_free_names},
             staging::done,
             submission::{SubmitFlags, add_tags, require_tags},
             submit::staging,
+            values::script_parameters,
         },
         jobs::{download::receive_outputs, positive_number},
     },
     exit_status::ExitStatus,
     failure::Failure,
     follow::Interrupt,
+    output::{Format, Row as _, one_line},
     progress::{ProgressBars, count},
     session::Session,
     terminal::note,
@@ -49,8 +54,6 @@ use crate::{
 
 /// Task whose log has the metric.
 const TASK: &str = "worker-0";
-/// Number of concurrent requests to OBS.
-const CONCURRENT: usize = 8;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,7 +98,7 @@ pub(crate) struct Sweep {
     svg: Option<PathBuf>,
     /// Runs the jobs on this machine, in the embedded emulator; no account is needed.
     #[cfg(unix)]
-    #[arg(long, conflicts_with_all = ["tag", "overwrite_outputs"])]
+    #[arg(long, conflicts_with = "tag")]
     local: bool,
 }
 
@@ -110,12 +113,21 @@ struct Site<'a> {
 
 impl Sweep {
     pub(crate) async fn run(mut self, session: &Session) -> Result<ExitStatus, Failure> {
-        let (constants, dimensions) = space::split(&self.job.param)?;
+        let of_script = script_parameters(&self.job.script_arguments).map_err(Failure::usage)?;
+        let (constants, dimensions) = space::split(&self.job.param, &of_script)?;
         if dimensions.is_empty() {
             return Err(Failure::usage(
                 "sweep must have a hyper-parameter with several values, such as -p lr=0.1,0.01; \
                  `modelarts submit` runs one job",
             ));
+        }
+        if let Some(path) = &self.svg
+            && path.parent().is_some_and(|parent| parent != Path::new("") && !parent.is_dir())
+        {
+            return Err(Failure::usage(format_args!(
+                "--svg {}: its directory must exist",
+                path.display()
+            )));
         }
         self.job.param = constants;
         let base = Draft::base(&self.job, session).await?;
@@ -130,7 +142,8 @@ impl Sweep {
         require_sound_file(&draft, client).await?;
         let staging = staging(session, &draft).await?;
         let trials = self.trials(&draft, &dimensions)?;
-        self.run_on(&Site { session, client, staging, local: None }, draft, trials).await
+        let site = Site { session, client, staging, local: None };
+        self.run_on(&site, draft, trials, &mut Interrupt::new()).await
     }
 
     #[cfg(unix)]
@@ -142,6 +155,8 @@ impl Sweep {
     ) -> Result<ExitStatus, Failure> {
         use crate::{commands::create::local::LocalService, context::Context, local_jobs::restore};
 
+        // A signal during the start must not leave files of the emulator behind.
+        let mut interrupt = Interrupt::new();
         let pool = self.job.parameters.text("pool");
         let service =
             LocalService::start(pool, true, modelarts_emulator::jobs::Container::Auto).await?;
@@ -156,10 +171,11 @@ impl Sweep {
             // Trials of an earlier call are adopted like those of the service.
             let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
             let environment = &draft.job.body()["algorithm"]["environments"];
-            restore(service.emulator(), is_trial, environment).await?;
+            restore(service.emulator(), is_trial, environment).await;
             ignore_outputs();
             let (staging, local) = (service.staging.clone(), Some(service.obs.clone()));
-            self.run_on(&Site { session, client, staging, local }, draft, trials).await
+            let site = Site { session, client, staging, local };
+            self.run_on(&site, draft, trials, &mut interrupt).await
         };
         let result = result.await;
         service.stop().await;
@@ -169,10 +185,7 @@ impl Sweep {
     /// Returns the trials. Their names begin with that of the draft without a random suffix.
     fn trials(&self, draft: &Draft, dimensions: &[Dimension]) -> Result<Vec<Trial>, Failure> {
         let name = draft.name();
-        let base = match self.job.parameters.text("name") {
-            Some(name) => name,
-            None => without_suffix(&name),
-        };
+        let base = if draft.has_generated_name { without_suffix(&name) } else { &name };
         space::trials(base, dimensions, self.random)
     }
 
@@ -182,87 +195,126 @@ impl Sweep {
         site: &Site<'_>,
         mut draft: Draft,
         trials: Vec<Trial>,
+        interrupt: &mut Interrupt,
     ) -> Result<ExitStatus, Failure> {
         let (session, client) = (site.session, site.client);
         self.require_metric(client)?;
-        draft.result = self.svg.clone();
+        draft.results.extend(self.svg.clone().into_iter().chain(redirected()));
         let outputs = std::mem::take(&mut draft.outputs);
-        let secrets = draft.inherited.clone();
+        require_no_addresses(&draft, &outputs)?;
         complete(&mut draft, client).await?;
-        let existing = existing(client, &trials).await?;
+        let existing = existing(client, &draft, &trials).await?;
         if !self.submit.overwrite_outputs {
-            require_free(site, &trials, &existing, &outputs).await?;
+            let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
+            let new: Vec<&str> = new.map(|trial| trial.name.as_str()).collect();
+            match &site.local {
+                Some(_) => {
+                    new.iter().try_for_each(|name| require_free_directory(name, &outputs))?
+                }
+                None => require_free_names(new.into_iter(), &outputs, &site.staging).await?,
+            }
         }
         if site.local.is_none() {
             require_disk(&draft, client, &site.staging).await?;
         }
-        let mut interrupt = Interrupt::new();
         let Some(staged) = interrupt.unless(draft.upload(&site.staging, session.terminal)).await
         else {
             note("\ninterrupted: no job was submitted");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
         let job = staged?.0;
-        let jobs = trials.iter().map(|trial| trial_job(site, &job, trial, &outputs));
+        let jobs = trials.iter().map(|trial| trial_job(&site.staging, &job, trial, &outputs));
         let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
         let known = match existing.len() as u64 {
             0 => String::new(),
             known => format!(", {known} exist"),
         };
-        done(
-            "Sweep",
-            &format!(
-                "{}, at most {} at a time{known}",
-                count(trials.len() as u64, "trial"),
-                self.max
-            ),
-        );
-        let screen = Screen::new(session, self.metric.clone());
-        let shown = screen.clone();
-        let mut sweep = client.training_jobs().submit_all(jobs).at_most(self.max).adopt_existing();
-        sweep = sweep.on_submitted(move |_, job| shown.add(job));
-        if Session::is_local(client) {
+        let number = count(trials.len() as u64, "trial");
+        done("Sweep", &format!("{number}, at most {} at a time{known}", self.max));
+        let rows = self.follow(site, &draft, &trials, jobs, &existing, interrupt).await?;
+        let status = rows.iter().map(|row| row.status).find(|it| *it != ExitStatus::Success);
+        let written = self
+            .svg
+            .as_ref()
+            .map(|path| report::write_svg(&rows, self.metric.as_deref().unwrap_or_default(), path));
+        let is_printed = |row: &TrialRow| session.output.format != Format::Id || row.id().is_some();
+        let rows = rows.into_iter().filter(is_printed).collect();
+        session.output.list(stream::iter([Ok(rows)])).await?;
+        written.transpose()?;
+        Ok(status.unwrap_or(ExitStatus::Success))
+    }
+
+    /// Submits the jobs, and returns their rows, the best first.
+    async fn follow(
+        &self,
+        site: &Site<'_>,
+        draft: &Draft,
+        trials: &[Trial],
+        jobs: Vec<CreateJob>,
+        existing: &BTreeSet<String>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Vec<TrialRow>, Failure> {
+        let screen = Screen::new(site.session, self.metric.clone());
+        let (sender, mut submitted) = mpsc::unbounded_channel();
+        let sweep = site.client.training_jobs().submit_all(jobs).at_most(self.max);
+        let mut sweep = sweep.adopt_existing().on_submitted(move |index, job| {
+            // The receiver lives longer than the stream.
+            let _ = sender.send((index, job.clone()));
+        });
+        if Session::is_local(site.client) {
             let (shortest, longest) = (Duration::from_millis(50), Duration::from_millis(500));
             sweep = sweep.interval(shortest, longest).rate_limit(f64::INFINITY);
         }
         let mut results = sweep.stream();
+        let mut ids: Vec<Option<String>> = vec![None; trials.len()];
         let mut rows: Vec<Option<TrialRow>> = trials.iter().map(|_| None).collect();
         loop {
-            let next = interrupt.unless(results.next()).await;
-            let Some(next) = next else {
-                screen.bars.line(format_args!(
-                    "interrupted; {} of {} trials ended; the same command continues from here",
-                    rows.iter().flatten().count(),
-                    trials.len()
-                ));
-                return Err(Failure::Status(ExitStatus::Interrupted));
-            };
-            let Some((index, result)) = next else {
-                break;
-            };
-            let (Some(trial), Some(row)) = (trials.get(index), rows.get_mut(index)) else {
-                continue;
-            };
-            let ended = match result {
-                Ok(waited) => {
-                    let is_new = !existing.contains(&trial.name);
-                    self.ended(site, trial, &waited, is_new, &secrets).await?
+            let next = interrupt.unless(async {
+                tokio::select! {
+                    biased;
+                    Some(submitted) = submitted.recv() => Next::Submitted(submitted),
+                    ended = results.next() => Next::Ended(ended),
                 }
-                Err(error) => TrialRow::refused(trial, &draft, error),
-            };
-            screen.remove(&trial.name);
-            screen.bars.line(ended.line());
-            *row = Some(ended);
+            });
+            match next.await {
+                None => {
+                    screen.bars.line(format_args!(
+                        "interrupted; {} of {} trials ended; the same command continues from here",
+                        rows.iter().flatten().count(),
+                        trials.len()
+                    ));
+                    return Err(Failure::Status(ExitStatus::Interrupted));
+                }
+                Some(Next::Submitted((index, job))) => {
+                    screen.add(&job);
+                    if let Some(id) = ids.get_mut(index) {
+                        *id = Some(job.id().to_owned());
+                    }
+                    // An earlier call may have been ended before it added the tags.
+                    add_tags(&self.submit.tag, site.client, &job).await;
+                }
+                Some(Next::Ended(None)) => break,
+                Some(Next::Ended(Some((index, result)))) => {
+                    let (Some(trial), Some(row)) = (trials.get(index), rows.get_mut(index)) else {
+                        continue;
+                    };
+                    let ended = match result {
+                        Ok(waited) => {
+                            let is_new = !existing.contains(&trial.name);
+                            self.ended(site, trial, &waited, is_new, draft).await
+                        }
+                        Err(error) => {
+                            let id = ids.get_mut(index).and_then(Option::take);
+                            TrialRow::without_end(trial, draft, error, id)
+                        }
+                    };
+                    screen.remove(&trial.name);
+                    screen.bars.line(ended.line());
+                    *row = Some(ended);
+                }
+            }
         }
-        drop(screen);
-        let rows = report::ranked(rows.into_iter().flatten().collect(), self.best);
-        if let Some(path) = &self.svg {
-            let metric = self.metric.as_deref().unwrap_or_default();
-            report::write_svg(&rows, metric, path)?;
-        }
-        let status = rows.iter().map(|row| row.status).find(|it| *it != ExitStatus::Success);
-        session.output.list(stream::iter([Ok(rows)])).await?;
-        Ok(status.unwrap_or(ExitStatus::Success))
+        Ok(report::ranked(rows.into_iter().flatten().collect(), self.best))
     }
 
     /// Returns an error if the regular expression is wrong. Sends no request.
@@ -275,41 +327,90 @@ impl Sweep {
         Ok(())
     }
 
-    /// Reads the metric of a job that has ended. Tags a new job; receives the outputs of a new job
-    /// on this machine, and records it.
+    /// Returns the row of a job that has ended, with its metric. Receives the outputs of a new job on
+    /// this machine, and records it.
     async fn ended(
         &self,
         site: &Site<'_>,
         trial: &Trial,
         waited: &Waited,
         is_new: bool,
-        secrets: &[String],
-    ) -> Result<TrialRow, Failure> {
+        draft: &Draft,
+    ) -> TrialRow {
         let job = waited.job();
-        if is_new {
-            add_tags(&self.submit.tag, site.client, job).await;
-        }
-        let values = match &self.metric {
-            Some(regex) => {
-                let values = job.logs(TASK).values(regex)?.collect().await;
-                // A job that never started has no log.
-                values.unwrap_or_default().into_iter().map(|value| value.value).collect()
+        let (mut metric, mut problem) = (Metric::default(), None);
+        if let Some(regex) = &self.metric {
+            #[cfg(unix)]
+            let known = site.local.as_ref().and_then(|_| local_jobs::metric(job, regex));
+            #[cfg(unix)]
+            let known = known.and_then(|known| serde_json::from_value(known).ok());
+            #[cfg(not(unix))]
+            let known = None;
+            // The log of a record lacks its beginning if it is long.
+            match (known, self.values(job, regex).await) {
+                (Some(known), _) => metric = known,
+                (None, Ok(values)) => metric = Metric::new(&values),
+                (None, Err(error)) => problem = Some(format!("the metric cannot be read: {error}")),
             }
-            None => Vec::new(),
-        };
+        }
+        #[cfg(unix)]
         if let Some(obs) = site.local.as_ref().filter(|_| is_new) {
             let directory = Path::new(OUTPUT_DIRECTORY).join(&trial.name);
             let terminal = site.session.terminal;
-            receive_outputs(job, None, &directory, Some(obs), terminal).await?;
-            #[cfg(unix)]
-            crate::local_jobs::record(job, secrets, &directory).await;
+            let received = receive_outputs(job, None, &directory, Some(obs), terminal).await;
+            problem = problem.or(received.err().map(|failure| failure.to_string()));
+            let metric = serde_json::to_value(metric).ok();
+            let metric = self.metric.clone().zip(metric);
+            let environment = &draft.job.body()["algorithm"]["environments"];
+            local_jobs::record(job, environment, &draft.inherited, &directory, metric).await;
         }
-        Ok(TrialRow::new(trial, waited, values, self.best))
+        TrialRow::new(trial, waited, metric, self.best, problem)
+    }
+
+    async fn values(&self, job: &Job, regex: &str) -> Result<Vec<f64>, Error> {
+        match job.logs(TASK).values(regex)?.collect().await {
+            Ok(values) => Ok(values.into_iter().map(|value| value.value).collect()),
+            // A job that never started has no log.
+            Err(error) if error.is_not_ready() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Event of a sweep.
+enum Next {
+    /// A job was submitted or adopted.
+    Submitted((usize, Job)),
+    /// A job has ended, or could not be submitted; `None` after the last one.
+    Ended(Option<(usize, Result<Waited, Error>)>),
+}
+
+/// Returns the files that stdout and stderr are redirected to.
+fn redirected() -> impl Iterator<Item = PathBuf> {
+    let files = ["/proc/self/fd/1", "/proc/self/fd/2"].into_iter();
+    files.filter_map(|file| std::fs::read_link(file).ok()).filter(|path| path.is_file())
+}
+
+/// Returns an error if an output has an address, to which all trials would write.
+fn require_no_addresses(draft: &Draft, outputs: &[String]) -> Result<(), Failure> {
+    let body = draft.job.body();
+    let all = body["algorithm"]["outputs"].as_array();
+    let mut names = all.into_iter().flatten().filter_map(|output| output["name"].as_str());
+    match names.find(|name| !outputs.iter().any(|output| output == name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format_args!(
+            "output {name}: it must have no address in a sweep, because all trials would write \
+             there; --out {name} gives each trial its own"
+        ))),
     }
 }
 
 /// Returns the names of the trials that exist.
-async fn existing(client: &Client, trials: &[Trial]) -> Result<BTreeSet<String>, Failure> {
+async fn existing(
+    client: &Client,
+    draft: &Draft,
+    trials: &[Trial],
+) -> Result<BTreeSet<String>, Failure> {
     let mut names: Vec<&str> = trials.iter().map(|trial| trial.name.as_str()).collect();
     names.sort_unstable();
     let common = match (names.first(), names.last()) {
@@ -319,48 +420,20 @@ async fn existing(client: &Client, trials: &[Trial]) -> Result<BTreeSet<String>,
         }
         _ => "",
     };
-    let jobs = client.training_jobs().list().filter(Filter::name().like(common)).stream();
-    let jobs = jobs.try_filter_map(|job| {
+    let mut jobs = client.training_jobs().list().filter(Filter::name().like(common));
+    if let Some(workspace) = draft.job.body()["metadata"]["workspace_id"].as_str() {
+        jobs = jobs.workspace(workspace);
+    }
+    let jobs = jobs.stream().try_filter_map(|job| {
         let name = job.name().to_owned();
         std::future::ready(Ok(names.binary_search(&name.as_str()).is_ok().then_some(name)))
     });
     Ok(jobs.try_collect().await?)
 }
 
-/// Returns an error if an output of a trial that does not exist has files.
-async fn require_free(
-    site: &Site<'_>,
-    trials: &[Trial],
-    existing: &BTreeSet<String>,
-    outputs: &[String],
-) -> Result<(), Failure> {
-    let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
-    let places = new.flat_map(|trial| outputs.iter().map(move |name| (trial, name)));
-    let mut checks = stream::iter(places)
-        .map(async |(trial, name)| {
-            let path = site.staging.root()?.join(&format!("out/{}/{name}", trial.name))?;
-            Ok::<_, Failure>((first_file(&site.staging, &path).await?, path))
-        })
-        .buffered(CONCURRENT);
-    while let Some((file, path)) = checks.try_next().await? {
-        if let Some(file) = file {
-            return Err(Failure::Unchecked(
-                format!(
-                    "the sweep would overwrite results, so nothing was sent: the output {path} \
-                     must be empty, and has {file}; --name chooses other names, and \
-                     --overwrite-outputs submits the jobs as they are"
-                ),
-                Vec::new(),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Returns the job of a trial. Its outputs have addresses with its name, so that a later call finds
-/// the same job.
+/// Returns the job of a trial.
 fn trial_job(
-    site: &Site<'_>,
+    staging: &Staging,
     job: &CreateJob,
     trial: &Trial,
     outputs: &[String],
@@ -369,17 +442,7 @@ fn trial_job(
     for (name, value) in &trial.parameters {
         job = job.parameter(name, value);
     }
-    let body = job.body();
-    let known = body["algorithm"]["outputs"].as_array();
-    for (index, output) in known.into_iter().flatten().enumerate() {
-        let name = output["name"].as_str().unwrap_or_default();
-        if outputs.iter().any(|known| known == name) {
-            let path = site.staging.root()?.join(&format!("out/{}/{name}", trial.name))?;
-            let field = format!("algorithm.outputs[{index}].remote.obs.obs_url");
-            job = job.set_field(&field, &format!("{path}/"))?;
-        }
-    }
-    Ok(job)
+    named_outputs(job, &trial.name, outputs, staging)
 }
 
 /// Unfinished trials on the terminal, with the last value of the metric.
@@ -407,7 +470,7 @@ impl Screen {
                 let mut values = values.follow();
                 // The end of the job is reported without the live values.
                 while let Ok(Some(value)) = values.try_next().await {
-                    bar.set_message(value.line);
+                    bar.set_message(one_line(value.line));
                 }
             });
         }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use clap::ValueEnum;
 use modelarts_ext::{Error, api::codes, jobs::wait::Waited};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -27,15 +27,34 @@ pub(crate) enum Best {
     Max,
 }
 
+/// Values of a metric in a log.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Metric {
+    min: Option<f64>,
+    max: Option<f64>,
+    last: Option<f64>,
+}
+
+impl Metric {
+    pub(super) fn new(values: &[f64]) -> Self {
+        let finite = values.iter().copied().filter(|value| value.is_finite());
+        Self {
+            min: finite.clone().min_by(f64::total_cmp),
+            max: finite.max_by(f64::total_cmp),
+            last: values.last().copied().filter(|value| value.is_finite()),
+        }
+    }
+}
+
 /// A trial of a sweep.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TrialRow {
     /// Name of the job.
     name: String,
-    /// Id of the job; null if it was not submitted.
+    /// Id of the job; null if it is not known.
     id: Option<String>,
     /// `completed`, `failed`, `terminated`, `abnormal` or `vanished`; `refused` if the job was not
-    /// submitted.
+    /// submitted; `unknown` if it may exist, and its end was not seen.
     outcome: String,
     /// The outcome as a clause, or the error.
     summary: String,
@@ -58,7 +77,7 @@ pub(crate) struct TrialRow {
 impl Row for TrialRow {
     const LIST: &'static str = "trials";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("NAME", |row| match row.rank {
+        Column::key("NAME", |row| match row.rank {
             Some(1) => Terminal::styled(&row.name, Emphasis::Good),
             _ => row.name.clone(),
         }),
@@ -101,8 +120,14 @@ impl TrialRow {
         }
     }
 
-    /// Creates the row of a job that was not submitted.
-    pub(super) fn refused(trial: &Trial, draft: &Draft, error: Error) -> Self {
+    /// Creates the row of a job that was not submitted, or whose end was not seen.
+    pub(super) fn without_end(
+        trial: &Trial,
+        draft: &Draft,
+        error: Error,
+        id: Option<String>,
+    ) -> Self {
+        let outcome = if id.is_some() || error.is_uncertain() { "unknown" } else { "refused" };
         let is_taken = error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME);
         let difference = error.solution().and_then(|text| text.rsplit("; ").next());
         let summary = match difference.filter(|_| is_taken) {
@@ -114,29 +139,32 @@ impl TrialRow {
             }
             None => draft.refusal(error).to_string(),
         };
-        Self::of_trial(trial, "refused", summary, ExitStatus::Refused)
+        Self { id, ..Self::of_trial(trial, outcome, summary, ExitStatus::Refused) }
     }
 
-    /// Creates the row of a job that has ended, with the values of its metric in order.
+    /// Creates the row of a job that has ended. A problem, such as a log that cannot be read, makes
+    /// the trial one that did not succeed.
     pub(super) fn new(
         trial: &Trial,
         waited: &Waited,
-        values: Vec<f64>,
+        metric: Metric,
         best: Option<Best>,
+        problem: Option<String>,
     ) -> Self {
         let (job, outcome) = (waited.job(), waited.outcome());
-        let summary = outcome.to_string();
+        let status = match (ExitStatus::from(outcome), &problem) {
+            (ExitStatus::Success, Some(_)) => ExitStatus::Refused,
+            (status, _) => status,
+        };
+        let problem = problem.map(|problem| format!("; {problem}"));
+        let summary = format!("{outcome}{}", problem.unwrap_or_default());
         let word = outcome_name(outcome).unwrap_or_default();
-        let finite = values.iter().copied().filter(|value| value.is_finite());
         Self {
             id: Some(job.id().to_owned()),
             seconds_run: job.time_run().map(|time| time.as_secs()),
-            best: match best {
-                Some(Best::Max) => finite.clone().max_by(f64::total_cmp),
-                _ => finite.clone().min_by(f64::total_cmp),
-            },
-            last: values.last().copied().filter(|value| value.is_finite()),
-            ..Self::of_trial(trial, &word, summary, ExitStatus::from(outcome))
+            best: if best == Some(Best::Max) { metric.max } else { metric.min },
+            last: metric.last,
+            ..Self::of_trial(trial, &word, summary, status)
         }
     }
 

@@ -27,11 +27,21 @@ pub(super) struct Trial {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// Separates hyper-parameters with one value from those with several.
-pub(super) fn split(parameters: &[Pair]) -> Result<(Vec<Pair>, Vec<Dimension>), Failure> {
+/// Separates hyper-parameters with one value from those with several. `others` are given to the
+/// script in another way.
+pub(super) fn split(
+    parameters: &[Pair],
+    others: &[Pair],
+) -> Result<(Vec<Pair>, Vec<Dimension>), Failure> {
     let (mut constants, mut dimensions) = (Vec::new(), Vec::new());
-    for parameter in parameters {
+    for (at, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
+        if parameters[..at].iter().chain(others).any(|other| other.name == *name) {
+            return Err(Failure::usage(format_args!(
+                "the hyper-parameter {name} must be given once; a list has several values: \
+                 -p {name}=1,2"
+            )));
+        }
         let mut values = values(&parameter.value)
             .map_err(|rule| Failure::usage(format_args!("-p {name}: {rule}")))?;
         if values.len() == 1 {
@@ -179,7 +189,7 @@ mod tests {
     }
 
     fn names(texts: &[(&str, &str)], random: Option<u64>) -> Vec<String> {
-        let (_, dimensions) = split(&pairs(texts)).unwrap();
+        let (_, dimensions) = split(&pairs(texts), &[]).unwrap();
         let trials = trials("train", &dimensions, random).unwrap();
         trials.into_iter().map(|trial| trial.name).collect()
     }
@@ -205,9 +215,17 @@ mod tests {
                 .map_err(str::to_owned);
             assert_eq!(values(text), expected, "{text}");
         }
-        let error = split(&pairs(&[("lr", "1,2,1")])).unwrap_err();
+        let error = split(&pairs(&[("lr", "1,2,1")]), &[]).unwrap_err();
         let rule = "-p lr: each value must be given once, and 1 is given twice";
         assert_eq!(error.to_string(), rule);
+        for (given, others) in
+            [(vec![("lr", "1,2"), ("lr", "3")], vec![]), (vec![("lr", "1,2")], vec![("lr", "3")])]
+        {
+            let error = split(&pairs(&given), &pairs(&others)).unwrap_err();
+            let rule =
+                "the hyper-parameter lr must be given once; a list has several values: -p lr=1,2";
+            assert_eq!(error.to_string(), rule);
+        }
     }
 
     #[test]
@@ -231,7 +249,7 @@ mod tests {
         // A larger choice has the trials of the smaller one.
         let more = names(&space, Some(8));
         assert!(first.iter().all(|name| more.contains(name)), "{first:?} {more:?}");
-        let (_, dimensions) = split(&pairs(&space)).unwrap();
+        let (_, dimensions) = split(&pairs(&space), &[]).unwrap();
         for (random, error) in [
             (
                 None,

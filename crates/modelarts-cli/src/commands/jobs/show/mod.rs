@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use modelarts_ext::{Job, masking::mask_described};
+use serde_json::Value;
 
 use crate::{
     commands::jobs::trials::{ranked, reward},
@@ -54,17 +55,17 @@ impl Show {
 /// new for each job, and without secrets.
 async fn print_file(session: &Session, job: &Job) -> Result<ExitStatus, Failure> {
     let mut body = job.copy_as(job.name()).await?.body();
-    if let Some(metadata) = body["metadata"].as_object_mut() {
+    if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
         metadata.remove("name");
     }
-    let algorithm = &mut body["algorithm"];
-    for output in algorithm["outputs"].as_array_mut().into_iter().flatten() {
+    let outputs = body.pointer_mut("/algorithm/outputs").and_then(Value::as_array_mut);
+    for output in outputs.into_iter().flatten() {
         if let Some(output) = output.as_object_mut() {
             output.remove("remote");
         }
     }
     mask_described(&mut body, &[]);
-    if let Some(variables) = body["algorithm"]["environments"].as_object_mut() {
+    if let Some(Value::Object(variables)) = body.pointer_mut("/algorithm/environments") {
         variables.retain(|name, value| {
             let is_secret = value.as_str() == Some("***");
             if is_secret {
