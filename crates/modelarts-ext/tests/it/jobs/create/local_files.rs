@@ -5,11 +5,7 @@ use std::{
     path::Path,
 };
 
-use modelarts_ext::{
-    ErrorKind,
-    jobs::create::{CodeDir, check_input_size},
-    validation::Report,
-};
+use modelarts_ext::{ErrorKind, jobs::create::CodeDir, validation::Report};
 
 use crate::support::{create_job::job, rule_cases::plain};
 
@@ -140,22 +136,6 @@ fn a_code_directory_has_limits() {
         "error: algorithm.code_dir = 1001 files: must have at most 1,000 files \
          (ModelArts.2759); leave out what the script does not need, or pack it\n"
     );
-}
-
-#[test]
-fn an_input_is_compared_with_the_disk() {
-    let directory = tempfile::tempdir().unwrap();
-    make(directory.path(), "a/data", 1 << 30);
-    make(directory.path(), "more", 1);
-    assert_eq!(check_input_size(directory.path(), 2).unwrap(), Report::default());
-    assert_eq!(
-        check_input_size(directory.path(), 1).unwrap().to_string(),
-        "error: algorithm.inputs = 1.0 GiB (1073741825 bytes) for a disk of 1 GB: must fit the \
-         disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
-    );
-    // The path may also be that of a single file.
-    assert!(check_input_size(directory.path().join("more"), 1).unwrap().is_ok());
-    assert!(check_input_size(directory.path().join("none"), 1).is_err());
 }
 
 #[test]
