@@ -85,7 +85,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
 
 fn print_failure(failure: &Failure, as_json: bool) {
     match as_json.then(|| output::to_line(&failure.document())) {
-        Some(Ok(json)) => terminal::note(json),
+        Some(Ok(json)) => terminal::note_unchanged(json),
         _ => {
             terminal::note(format_args!("error: {failure}"));
             if let Some(hint) = failure.hint() {
@@ -140,7 +140,7 @@ fn print_usage(error: &clap::Error) -> ExitCode {
         let message = text.strip_prefix("error: ").unwrap_or(text).to_owned();
         let error = ErrorFacts::new(message, status);
         if let Ok(json) = output::to_line(&ErrorDocument { error }) {
-            terminal::note(json);
+            terminal::note_unchanged(json);
             return ExitCode::from(status.code());
         }
     }

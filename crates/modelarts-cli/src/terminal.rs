@@ -6,6 +6,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
+use console::measure_text_width;
 use terminal_size::{Height, Width, terminal_size_of};
 
 /// Width in columns if a stream is not a terminal of known width.
@@ -87,9 +88,44 @@ macro_rules! note {
     };
 }
 
-/// Prints a line on stderr. The line is discarded if stderr is closed.
+/// Prints lines on stderr. They are discarded if stderr is closed, and folded on a terminal.
 pub(crate) fn note(text: impl fmt::Display) {
+    let text = text.to_string();
+    let terminal = io::stderr().is_terminal().then(Terminal::detect);
+    let text = match terminal {
+        Some(terminal) => folded(&text, usize::from(terminal.stderr_width), "  ".len()),
+        None => text,
+    };
+    note_unchanged(text);
+}
+
+/// Prints a text for programs on stderr, such as JSON.
+pub(crate) fn note_unchanged(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Breaks lines between words, so that they fit on a terminal of this width. The rest of a line is
+/// indented by these columns more than its beginning.
+pub(crate) fn folded(text: &str, width: usize, indent: usize) -> String {
+    let mut folded = String::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            folded.push('\n');
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len() + indent;
+        let mut used = 0;
+        for word in line.split_inclusive(' ') {
+            let length = measure_text_width(word.trim_end());
+            if length > 0 && used > indent && used + length > width {
+                folded.truncate(folded.trim_end_matches(' ').len());
+                folded = folded + "\n" + &" ".repeat(indent);
+                used = indent;
+            }
+            folded += word;
+            used += measure_text_width(word);
+        }
+    }
+    folded
 }
 
 /// Prints the number of masked values on stderr, if there are any.
@@ -100,4 +136,20 @@ pub(crate) fn note_masked(count: usize) {
         _ => "secrets are",
     };
     note!("{count} {are} printed as ***; --show-secrets prints the text");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn lines_are_folded_between_words() {
+        let text = "  Engine  PyTorch, the newest\nshort";
+        assert_eq!(folded(text, 20, 2), "  Engine  PyTorch,\n    the newest\nshort");
+        assert_eq!(
+            folded("an/unbreakable/word and more", 10, 2),
+            "an/unbreakable/word\n  and more"
+        );
+        assert_eq!(folded("a b", 40, 2), "a b");
+    }
 }

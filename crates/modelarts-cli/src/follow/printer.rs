@@ -11,11 +11,14 @@ use crate::{
     follow::item::{EventItem, Item, now},
     output::{self, Format, Output, Repetitions, Stdout, TaskLines},
     session::Session,
-    terminal::{Emphasis, Terminal},
+    terminal::{Emphasis, Terminal, folded},
 };
 
 /// Size in bytes at which buffered text for stderr is written.
 const STDERR_BUFFER: usize = 1 << 16;
+
+/// Indentation of log lines, to the texts after the times of phases and events.
+const INDENT: &str = "          ";
 
 /// Printer of the updates of a job. The text formats and `ndjson` print on stdout. The formats
 /// `json`, `yaml` and `id` print text on stderr, because stdout has only the result of the command.
@@ -84,8 +87,7 @@ impl<'a> Printer<'a> {
             only_problems: false,
             sink,
             container: String::new(),
-            // Log lines are indented to the texts after the times of phases and events.
-            lines: TaskLines::new(Some("          "), repetitions),
+            lines: TaskLines::new(Some(INDENT), repetitions),
         }
     }
 
@@ -208,7 +210,11 @@ impl<'a> Printer<'a> {
             false => event.message().replace(&self.container, ""),
         };
         let message = Terminal::styled(output::one_line(message), emphasis);
-        format!("{time}  {message}\n")
+        let text = format!("{time}  {message}\n");
+        match self.output.width().filter(|_| matches!(self.sink, Sink::Stdout(_))) {
+            Some(width) => folded(&text, usize::from(width), INDENT.len()),
+            None => text,
+        }
     }
 }
 

@@ -75,6 +75,11 @@ impl Output {
         }
     }
 
+    /// Returns the width of the terminal that the text is printed on.
+    pub(crate) fn width(&self) -> Option<u16> {
+        self.terminal.width()
+    }
+
     /// Returns `true` if the output is text on a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_text() && self.terminal.stdout
