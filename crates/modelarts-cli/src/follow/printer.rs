@@ -207,7 +207,10 @@ impl<'a> Printer<'a> {
         // Messages about containers contain the long id of the job, which is removed.
         let message = match self.container.is_empty() {
             true => event.message().to_owned(),
-            false => event.message().replace(&self.container, ""),
+            false => {
+                let job = format!("[Job: {}] ", self.container.trim_end_matches('-'));
+                event.message().replace(&self.container, "").replace(&job, "")
+            }
         };
         let message = Terminal::styled(output::one_line(message), emphasis);
         let text = format!("{time}  {message}\n");

@@ -24,7 +24,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{failure::Failure, output::jq::Filter, terminal::Terminal};
+use crate::{
+    failure::Failure,
+    output::jq::Filter,
+    terminal::{Terminal, folded},
+};
 
 /// Version of the JSON documents of all commands.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -90,7 +94,12 @@ impl Output {
         match self.format {
             Format::Table | Format::Wide => {
                 let wide = self.format == Format::Wide;
-                stdout.line(&document.text(wide, self.terminal.width()))?;
+                let width = self.terminal.width();
+                let text = document.text(wide, width);
+                stdout.line(&match width {
+                    Some(width) => folded(&text, usize::from(width), "  ".len()),
+                    None => text,
+                })?;
             }
             Format::Id => match document.id() {
                 Some(id) => stdout.line(id)?,
