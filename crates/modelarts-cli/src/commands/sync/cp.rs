@@ -79,63 +79,62 @@ impl Cp {
             Source::Here(path) => path.file_name().unwrap_or_default().to_string_lossy().into(),
             Source::Object(path) => path.name().unwrap_or_default().to_owned(),
         };
+        let is_remote = address("TARGET", &self.target)?.is_some();
+        let (directory, file) = self.split_target(is_remote, &name);
         let report = async |sync: DirectorySync, words| {
             report_of(session, (&self.source, &self.target), false, words, sync).await
         };
         let sent = ("upload", "send", "sent");
         let received = ("download", "receive", "received");
-        let Some(target) = address("TARGET", &self.target)? else {
-            let Source::Object(from) = source else {
-                return Ok(ExitStatus::Success);
-            };
-            let path = Path::new(&self.target);
-            let is_directory = path.is_dir() || self.target.ends_with('/');
-            if is_directory || path.file_name().is_some_and(|file| *file == *name) {
-                let parent = path.parent().filter(|_| !is_directory);
-                let directory = parent.unwrap_or(path);
-                return report(obs.sync_down(from.to_string(), directory), received).await;
-            }
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let parent = parent.unwrap_or(Path::new("."));
-            let scratch = fs::create_dir_all(parent)
-                .and_then(|()| TempDir::new_in(parent))
-                .map_err(|error| self.unwritable(&error))?;
-            let status = report(obs.sync_down(from.to_string(), scratch.path()), received).await?;
-            fs::rename(scratch.path().join(&name), path)
-                .map_err(|error| self.unwritable(&error))?;
-            return Ok(status);
-        };
-        let directory = match self.target.ends_with('/') || target.key().is_empty() {
-            true => self.target.clone(),
-            false => {
-                let (directory, file) = self.target.rsplit_once('/').unwrap_or_default();
-                if file != name {
-                    let scratch = tempfile::tempdir().map_err(Failure::local)?;
-                    let file = scratch.path().join(file);
-                    match source {
-                        Source::Here(path) => {
-                            // A hard link to a symbolic link would not lead to its file.
-                            let path = fs::canonicalize(path).map_err(Failure::local)?;
-                            let linked = fs::hard_link(&path, &file);
-                            let copied = linked.or_else(|_| fs::copy(&path, &file).map(drop));
-                            copied.map_err(Failure::local)?;
-                        }
-                        Source::Object(from) => {
-                            obs.sync_down(from.to_string(), scratch.path()).await?;
-                            let received = scratch.path().join(&name);
-                            fs::rename(received, &file).map_err(Failure::local)?;
-                        }
-                    }
-                    return report(obs.sync_up(&file, directory), sent).await;
+        if file == name {
+            return match source {
+                Source::Here(path) => report(obs.sync_up(path, directory), sent).await,
+                Source::Object(from) if is_remote => {
+                    let copied = ("copy", "copy", "copied");
+                    report(obs.copy(from.to_string(), directory), copied).await
                 }
-                directory.to_owned()
-            }
+                Source::Object(from) => {
+                    report(obs.sync_down(from.to_string(), directory), received).await
+                }
+            };
+        }
+        let scratch = match is_remote {
+            true => TempDir::new(),
+            false => fs::create_dir_all(&directory).and_then(|()| TempDir::new_in(&directory)),
         };
+        let scratch = scratch.map_err(|error| self.unwritable(&error))?;
+        let renamed = scratch.path().join(&file);
+        let failed = |error| self.unwritable(&error);
         match source {
-            Source::Here(path) => report(obs.sync_up(path, directory), sent).await,
-            Source::Object(from) => {
-                report(obs.copy(from.to_string(), directory), ("copy", "copy", "copied")).await
+            Source::Here(path) => {
+                // A hard link to a symbolic link would not lead to its file.
+                let path = fs::canonicalize(path).map_err(failed)?;
+                let linked = fs::hard_link(&path, &renamed);
+                linked.or_else(|_| fs::copy(&path, &renamed).map(drop)).map_err(failed)?;
             }
+            Source::Object(from) if is_remote => {
+                obs.sync_down(from.to_string(), scratch.path()).await?;
+                fs::rename(scratch.path().join(&name), &renamed).map_err(failed)?;
+            }
+            Source::Object(from) => {
+                let sync = obs.sync_down(from.to_string(), scratch.path());
+                let status = report(sync, received).await?;
+                fs::rename(scratch.path().join(&name), &self.target).map_err(failed)?;
+                return Ok(status);
+            }
+        }
+        report(obs.sync_up(&renamed, directory), sent).await
+    }
+
+    /// Returns the directory and the name of the target. A directory keeps the name of the source.
+    fn split_target(&self, is_remote: bool, name: &str) -> (String, String) {
+        let target = self.target.as_str();
+        let is_bucket = is_remote && target.matches('/').count() == 2;
+        let is_directory = target.ends_with('/') || !is_remote && Path::new(target).is_dir();
+        match target.rsplit_once('/') {
+            _ if is_directory || is_bucket => (target.to_owned(), name.to_owned()),
+            Some((directory, file)) => (format!("{directory}/"), file.to_owned()),
+            None => (".".to_owned(), target.to_owned()),
         }
     }
 

@@ -135,7 +135,9 @@ impl TrialRow {
                 let is_of_code =
                     ["boot_file", "code_dir"].iter().any(|it| difference.ends_with(it));
                 let code = if is_of_code { ": the code has changed" } else { "" };
-                format!("{difference}{code}; --name selects other names")
+                format!(
+                    "{difference}{code}; --name selects other names, and `modelarts rm` deletes jobs"
+                )
             }
             None => draft.refusal(error).to_string(),
         };

@@ -122,7 +122,7 @@ async fn try_upload(staging: &Staging, place: &ObsPath) -> Finding {
 }
 
 /// Returns `true` if the entity tag of an empty object is not its MD5, as in a bucket whose objects
-/// are encrypted with KMS (OBS, "Object metadata").
+/// are encrypted with KMS (API reference of OBS, page obs_04_0105).
 fn is_encrypted(etag: &str) -> bool {
     !etag.trim_matches('"').eq_ignore_ascii_case(EMPTY_MD5)
 }
