@@ -2,6 +2,7 @@
 //! directory, in the form of the emulator's seeds.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fs, io,
     path::{Component, Path, PathBuf},
@@ -34,6 +35,9 @@ const MAX_EVENTS: usize = 1_000;
 const MAX_LOG: usize = 1 << 18;
 /// Length of an id, in characters.
 const ID: usize = 36;
+/// Minimum length of a value that is replaced in texts. Shorter ones, such as numbers, are parts of
+/// other words.
+const MIN_SECRET: usize = 8;
 /// Text in place of a secret.
 const MASK: &str = "***";
 /// Number of nodes of the pools of the jobs.
@@ -84,7 +88,12 @@ pub(crate) async fn record(
         let secrets = masked
             .filter_map(|(name, _)| Some((name.clone(), environment[name].as_str()?.to_owned())));
         let secrets: BTreeMap<String, String> = secrets.collect();
-        let seed = seed(job, body, secrets.values()).await?;
+        let mut texts: Vec<&String> =
+            secrets.values().filter(|secret| secret.len() >= MIN_SECRET).collect();
+        // A secret may begin with another one.
+        texts.sort_by_key(|secret| Reverse(secret.len()));
+        let mut seed = seed(job, body, &texts).await?;
+        redact(&mut seed, &texts);
         let hashes = secrets.into_iter().map(|(name, value)| (name, hash(job.id(), &value)));
         let outputs = std::path::absolute(outputs).unwrap_or_else(|_| outputs.to_owned());
         Ok::<_, Error>(Record { seed, outputs, secrets: hashes.collect(), metric })
@@ -138,12 +147,24 @@ fn hash(salt: &str, secret: &str) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Replaces secrets in all texts of a value.
+fn redact(value: &mut Value, secrets: &[&String]) {
+    match value {
+        Value::String(text) => *text = without(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, secrets)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| redact(member, secrets));
+        }
+        _ => {}
+    }
+}
+
+fn without(text: &str, secrets: &[&String]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
+}
+
 /// Returns a job in the form of seeds. Its log does not have the secrets.
-async fn seed<'a>(
-    job: &Job,
-    body: Value,
-    secrets: impl Iterator<Item = &'a String> + Clone,
-) -> Result<Value, Error> {
+async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<Value, Error> {
     let events = job.events().collect(MAX_EVENTS).await?;
     let events = events.iter().filter_map(|event| {
         Some(json!({
@@ -157,11 +178,9 @@ async fn seed<'a>(
     for task in job.tasks() {
         // A task that never started has no log.
         if let Ok(log) = job.logs(task).end().await {
-            let start = log.text.ceil_char_boundary(log.text.len().saturating_sub(MAX_LOG));
-            let text = log.text.split_at(start).1.to_owned();
-            let secrets = secrets.clone().filter(|secret| !secret.is_empty());
-            let text = secrets.fold(text, |text, secret| text.replace(secret, MASK));
-            logs.insert(task.clone(), text.into());
+            let text = without(&log.text, secrets);
+            let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_LOG));
+            logs.insert(task.clone(), text.split_at(start).1.into());
         }
     }
     let is_abnormal = job.phase().as_str() == "Abnormal";

@@ -104,6 +104,26 @@ pub(crate) fn note_unchanged(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
+/// Returns the words of a line with the blanks after them. A command is one word, so that it can be
+/// copied: what is between backquotes, and what follows a colon and begins with `modelarts`.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let is_command = rest.starts_with("modelarts ")
+            && words.last().is_some_and(|word: &&str| word.trim_end().ends_with(':'));
+        let end = match rest.strip_prefix('`').and_then(|inside| inside.find('`')) {
+            _ if is_command => None,
+            Some(close) => rest[close + 2..].find(' ').map(|blank| close + 2 + blank + 1),
+            None => rest.find(' ').map(|blank| blank + 1),
+        };
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        words.push(word);
+        rest = after;
+    }
+    words
+}
+
 /// Breaks lines between words, so that they fit on a terminal of this width. The rest of a line is
 /// indented by these columns more than its beginning.
 pub(crate) fn folded(text: &str, width: usize, indent: usize) -> String {
@@ -114,7 +134,7 @@ pub(crate) fn folded(text: &str, width: usize, indent: usize) -> String {
         }
         let indent = line.len() - line.trim_start_matches(' ').len() + indent;
         let mut used = 0;
-        for word in line.split_inclusive(' ') {
+        for word in words(line) {
             let length = measure_text_width(word.trim_end());
             if length > 0 && used > indent && used + length > width {
                 folded.truncate(folded.trim_end_matches(' ').len());
@@ -151,5 +171,13 @@ mod tests {
             "an/unbreakable/word\n  and more"
         );
         assert_eq!(folded("a b", 40, 2), "a b");
+        assert_eq!(
+            folded("see `modelarts ls --all`, now", 12, 2),
+            "see\n  `modelarts ls --all`,\n  now"
+        );
+        assert_eq!(
+            folded("stop with: modelarts stop it", 12, 2),
+            "stop with:\n  modelarts stop it"
+        );
     }
 }

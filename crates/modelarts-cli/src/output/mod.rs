@@ -39,6 +39,12 @@ pub(crate) trait Document: Serialize + JsonSchema {
     /// terminal.
     fn text(&self, wide: bool, width: Option<u16>) -> String;
 
+    /// Returns `true` if the lines of the text may be folded on a terminal: people read them, and no
+    /// shell or program does.
+    fn folds(&self) -> bool {
+        true
+    }
+
     /// Returns the id of the document; `None` if it has no id.
     fn id(&self) -> Option<&str> {
         None
@@ -96,7 +102,7 @@ impl Output {
                 let wide = self.format == Format::Wide;
                 let width = self.terminal.width();
                 let text = document.text(wide, width);
-                stdout.line(&match width {
+                stdout.line(&match width.filter(|_| document.folds()) {
                     Some(width) => folded(&text, usize::from(width), "  ".len()),
                     None => text,
                 })?;

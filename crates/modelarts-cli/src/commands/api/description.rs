@@ -222,6 +222,10 @@ fn kind(shape: Shape) -> String {
 }
 
 impl Document for OperationDetails {
+    fn folds(&self) -> bool {
+        false
+    }
+
     fn text(&self, _wide: bool, width: Option<u16>) -> String {
         let heading = |text: &str| Terminal::styled(text, Emphasis::Bold);
         let row = &self.row;

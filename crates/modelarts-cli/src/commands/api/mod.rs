@@ -289,6 +289,10 @@ impl PreparedRequest {
 }
 
 impl Document for PreparedRequest {
+    fn folds(&self) -> bool {
+        false
+    }
+
     fn text(&self, _wide: bool, _width: Option<u16>) -> String {
         let mut text = format!("{} {}", self.method, self.url);
         for (name, value) in &self.headers {

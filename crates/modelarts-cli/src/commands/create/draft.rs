@@ -151,7 +151,7 @@ impl Draft {
                 Failure::usage(format_args!("--set {}={}: {error}", set.name, set.value))
             })?;
         }
-        draft.keep_set_places(&before);
+        draft.keep_set_places(&before)?;
         Ok(draft)
     }
 
@@ -246,20 +246,26 @@ impl Draft {
     }
 
     /// Sends no directory to a place that `--set` has changed.
-    fn keep_set_places(&mut self, before: &Value) {
+    fn keep_set_places(&mut self, before: &Value) -> Result<(), Failure> {
         let after = self.job.body();
-        let is_set = |list: &str, name: &str| {
-            let address = |body: &Value| {
-                let channels = body["algorithm"][list].as_array().cloned().unwrap_or_default();
-                let channel = channels.into_iter().find(|channel| channel["name"] == name)?;
-                Some(channel["remote"].clone())
-            };
-            address(before) != address(&after)
+        let address = |body: &Value, list: &str, name: &str| {
+            let channels = body["algorithm"][list].as_array().cloned().unwrap_or_default();
+            let channel = channels.into_iter().find(|channel| channel["name"] == name)?;
+            Some(channel["remote"].clone())
         };
+        let names = self.data.iter().map(|(name, _)| ("inputs", name));
+        let mut names = names.chain(self.outputs.iter().map(|name| ("outputs", name)));
+        if let Some((_, name)) = names.find(|(list, name)| address(&after, list, name).is_none()) {
+            return Err(Failure::usage(format_args!(
+                "--set must not rename {name}; --data NAME=DIR and --out NAME give other names"
+            )));
+        }
+        let is_set =
+            |list: &str, name: &str| address(before, list, name) != address(&after, list, name);
         self.data.retain(|(name, _)| !is_set("inputs", name));
         self.outputs.retain(|name| !is_set("outputs", name));
         let Some((directory, boot_file)) = self.code.take() else {
-            return;
+            return Ok(());
         };
         let field = |name: &str| after["algorithm"][name].as_str().map(str::to_owned);
         match (field("code_dir"), field("boot_file"), boot_file) {
@@ -273,6 +279,7 @@ impl Draft {
             }
             (Some(_), ..) => {}
         }
+        Ok(())
     }
 
     fn set_code(&mut self, flags: &JobFlags) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::{
     commands::{
         create::{
             flags::JobFlags,
-            submission::{FollowFlags, SubmitFlags},
+            submission::{FollowFlags, IfExistsFlag, SubmitFlags},
         },
         jobs::time_span,
     },
@@ -38,6 +38,8 @@ pub(crate) struct Run {
     follow: FollowFlags,
     #[command(flatten)]
     submit: SubmitFlags,
+    #[command(flatten)]
+    if_exists: IfExistsFlag,
     /// Runs the job on this machine, in the embedded emulator; no account is needed. Its outputs
     /// are copied to ./modelarts-output/NAME, or to the directory of --download.
     #[arg(long)]
@@ -114,7 +116,7 @@ mod unix {
             }
             drop(local_printer);
             let mode = Mode::Follow(&self.follow);
-            submit(session, client, draft, &self.submit, mode).await
+            submit(session, client, draft, &self.submit, self.if_exists.if_exists, mode).await
         }
 
         /// Returns the client of the service, and the draft of the job for the service. Reports
@@ -182,6 +184,7 @@ mod unix {
                 obs: Some(service.obs.clone()),
                 is_local: true,
                 if_exists: IfExists::Fail,
+                exists: false,
             };
             let name = draft.name();
             let has_directory = self.both || self.follow.download.is_none();

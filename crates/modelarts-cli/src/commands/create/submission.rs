@@ -62,13 +62,18 @@ pub(crate) struct SubmitFlags {
     /// repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) tag: Vec<Pair>,
+    /// Submits the job even if it may overwrite the outputs of another job, or existing files.
+    #[arg(long, help_heading = "Data")]
+    pub(crate) overwrite_outputs: bool,
+}
+
+/// Flag of commands that submit one job.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct IfExistsFlag {
     /// Action if a job with the name exists: an error, or its adoption if it has the same settings,
     /// for a command that is run again, such as in CI. The outputs are in OUT/NAME/ of the bucket.
     #[arg(long, value_enum, default_value_t = IfExists::Fail, value_name = "ACTION")]
     pub(crate) if_exists: IfExists,
-    /// Submits the job even if it may overwrite the outputs of another job, or existing files.
-    #[arg(long, help_heading = "Data")]
-    pub(crate) overwrite_outputs: bool,
 }
 
 /// Action if a job with the name of a new job exists.
@@ -90,6 +95,8 @@ pub(crate) struct Target<'a> {
     /// `true` if the service is the embedded emulator.
     pub(crate) is_local: bool,
     pub(crate) if_exists: IfExists,
+    /// `true` if the job exists.
+    pub(crate) exists: bool,
 }
 
 pub(crate) struct Followed {
@@ -149,7 +156,12 @@ impl Target<'_> {
             false => format!("{}  on {} ×{nodes}", job.id(), flavor.unwrap_or("the public pool")),
         };
         let name = Terminal::styled(job.name(), Emphasis::Bold);
-        done(if self.is_local { "Started" } else { "Submitted" }, &format!("{name}  {place}"));
+        let label = match (self.is_local, self.exists) {
+            (true, _) => "Started",
+            (false, true) => "Adopted",
+            (false, false) => "Submitted",
+        };
+        done(label, &format!("{name}  {place}"));
         printer.print_item(&Item::Submitted {
             job: JobName::new(&job),
             local: self.is_local,

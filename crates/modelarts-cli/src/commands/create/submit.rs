@@ -13,8 +13,11 @@ use crate::{
         draft::Draft,
         flags::JobFlags,
         input_size::require_disk,
-        outputs::{require_free_names, require_free_outputs},
-        submission::{FollowFlags, IfExists, SubmitFlags, Target, add_tags, printer, require_tags},
+        outputs::{named_outputs, require_free_names, require_free_outputs},
+        submission::{
+            FollowFlags, IfExists, IfExistsFlag, SubmitFlags, Target, add_tags, printer,
+            require_tags,
+        },
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -47,6 +50,8 @@ pub(crate) struct Submit {
     follow: FollowFlags,
     #[command(flatten)]
     submit: SubmitFlags,
+    #[command(flatten)]
+    if_exists: IfExistsFlag,
     /// Prints the request body and the files that would be sent, without sending anything.
     /// Environment variables with names of credentials, and those of --env NAME, are printed as
     /// ***.
@@ -71,7 +76,7 @@ impl Submit {
             (false, true) => Mode::Detach,
             (false, false) => Mode::Follow(&self.follow),
         };
-        submit(session, client, draft, &self.submit, mode).await
+        submit(session, client, draft, &self.submit, self.if_exists.if_exists, mode).await
     }
 }
 
@@ -91,29 +96,30 @@ pub(crate) async fn submit(
     client: &Client,
     draft: Draft,
     flags: &SubmitFlags,
+    if_exists: IfExists,
     mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
     require_tags(&flags.tag, client)?;
     let mut is_new = true;
-    if flags.if_exists == IfExists::Adopt {
+    if if_exists == IfExists::Adopt {
         is_new = !exists(&draft, client).await?;
     }
     require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
     if !flags.overwrite_outputs && is_new {
         require_free_outputs(&draft, client, &staging).await?;
-        if flags.if_exists == IfExists::Adopt {
+        if if_exists == IfExists::Adopt {
             let name = draft.name();
             require_free_names([name.as_str()].into_iter(), &draft.outputs, &staging).await?;
         }
     }
     require_disk(&draft, client, &staging).await?;
     if let Mode::Plan { show_secrets } = mode {
-        return print_plan(session, client, &staging, draft, show_secrets).await;
+        return print_plan(session, client, &staging, draft, if_exists, show_secrets).await;
     }
     let mut interrupt = Interrupt::new();
     let target =
-        Target { session, client, staging, obs: None, is_local: false, if_exists: flags.if_exists };
+        Target { session, client, staging, obs: None, is_local: false, if_exists, exists: !is_new };
     let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
     let mut printer = printer(session, is_quiet);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;
@@ -143,9 +149,13 @@ async fn exists(draft: &Draft, client: &Client) -> Result<bool, Failure> {
             "--if-exists adopt: the job must have a name: --name, or metadata.name in the file",
         ));
     }
-    match client.training_jobs().get_by_name(&name).await {
+    let mut jobs = client.training_jobs().list();
+    if let Some(workspace) = draft.job.body()["metadata"]["workspace_id"].as_str() {
+        jobs = jobs.workspace(workspace);
+    }
+    match jobs.get_by_name(&name).await {
         Ok(job) => {
-            note!("  Exists       {job}");
+            note!("  Exists       {job}; the creation compares it");
             Ok(true)
         }
         Err(error) if error.is_not_found() => Ok(false),
@@ -183,6 +193,7 @@ async fn print_plan(
     client: &Client,
     staging: &Staging,
     mut draft: Draft,
+    if_exists: IfExists,
     show_secrets: bool,
 ) -> Result<ExitStatus, Failure> {
     if session.output.format == Format::Id {
@@ -191,6 +202,10 @@ async fn print_plan(
         ));
     }
     complete(&mut draft, client).await?;
+    let named = match if_exists {
+        IfExists::Adopt => std::mem::take(&mut draft.outputs),
+        IfExists::Fail => Vec::new(),
+    };
     let job = if draft.needs_staging() {
         let sent = Arc::<Mutex<Vec<(String, u64)>>>::default();
         let files = Arc::clone(&sent);
@@ -221,7 +236,7 @@ async fn print_plan(
     } else {
         draft.looked_up().await?
     };
-    let mut body = job.body();
+    let mut body = named_outputs(job, &draft.name(), &named, staging)?.body();
     if !show_secrets {
         note_masked(mask_described(&mut body, &draft.inherited));
     }

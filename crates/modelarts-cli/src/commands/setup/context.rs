@@ -176,6 +176,10 @@ pub(crate) struct ContextPath {
 }
 
 impl Document for ContextPath {
+    fn folds(&self) -> bool {
+        false
+    }
+
     fn text(&self, _: bool, _: Option<u16>) -> String {
         self.path.clone()
     }
@@ -189,6 +193,10 @@ pub(crate) struct ContextVariables {
 }
 
 impl Document for ContextVariables {
+    fn folds(&self) -> bool {
+        false
+    }
+
     fn text(&self, _: bool, _: Option<u16>) -> String {
         let set = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         // Addresses of another context must not apply.

@@ -44,6 +44,7 @@ impl Watch {
             obs: None,
             is_local: false,
             if_exists: IfExists::Fail,
+            exists: true,
         };
         let mut interrupt = Interrupt::new();
         if let Some(screen) = Screen::open(session) {

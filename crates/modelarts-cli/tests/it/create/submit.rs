@@ -402,7 +402,7 @@ async fn a_command_that_is_run_again_takes_its_own_job_and_no_other() {
     let flags = "--name nightly --out train_url --if-exists adopt";
     let first = site.submit(&format!("{flags} -o json")).await.code(0);
     let again = site.submit(&format!("{flags} -o json")).await.code(0);
-    assert!(stderr(&again).contains("  Exists       nightly ("), "{}", stderr(&again));
+    assert!(stderr(&again).contains("✓ Adopted      nightly  "), "{}", stderr(&again));
     let id = |output: &OutputAssert| {
         let document: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
         assert_eq!(document["outputs"]["train_url"], "obs://team/modelarts/out/nightly/train_url/");

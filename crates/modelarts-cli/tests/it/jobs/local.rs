@@ -92,10 +92,12 @@ async fn results_of_a_job_with_the_same_name_are_not_written_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_output_without_files_is_empty_and_secrets_are_not_in_the_log() {
     let fixture = Fixture::start().await;
-    fixture.write("code/train.py", "import os\nprint('key', os.environ['API_KEY'])\n");
-    let job = "run --local code/train.py --out train_url --name empty --env API_KEY=hunter2";
+    fixture.write("code/train.py", "import os\nprint('key', os.environ['API_KEY'], 1)\n");
+    // A short value is part of other words, and stays.
+    let job = "run --local code/train.py --out train_url --name empty --env API_KEY=hunter2-long \
+               --env OTHER_TOKEN=1";
     run(&fixture, job).await.code(0);
     let output = run(&fixture, "download empty --local --columns output,files").await.code(0);
     output.stdout_eq("OUTPUT     FILES\ntrain_url  0\n");
-    run(&fixture, "logs empty --local").await.code(0).stdout_eq("key ***\n");
+    run(&fixture, "logs empty --local").await.code(0).stdout_eq("key *** 1\n");
 }

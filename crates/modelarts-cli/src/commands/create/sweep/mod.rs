@@ -17,7 +17,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use modelarts_ext::{Client, CreateJob, Error, Filter, Job, jobs::wait::Waited};
 use modelarts_obs::{Obs, Staging};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinSet};
 
 use self::{
     report::{Best, Metric},
@@ -54,6 +54,8 @@ use crate::{
 
 /// Task whose log has the metric.
 const TASK: &str = "worker-0";
+/// Time for the tags of the last jobs after Ctrl-C.
+const TAGGING_TIMEOUT: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -266,6 +268,7 @@ impl Sweep {
             sweep = sweep.interval(shortest, longest).rate_limit(f64::INFINITY);
         }
         let mut results = sweep.stream();
+        let mut tagging = JoinSet::new();
         let mut ids: Vec<Option<String>> = vec![None; trials.len()];
         let mut rows: Vec<Option<TrialRow>> = trials.iter().map(|_| None).collect();
         loop {
@@ -283,6 +286,7 @@ impl Sweep {
                         rows.iter().flatten().count(),
                         trials.len()
                     ));
+                    let _ = tokio::time::timeout(TAGGING_TIMEOUT, tagging.join_all()).await;
                     return Err(Failure::Status(ExitStatus::Interrupted));
                 }
                 Some(Next::Submitted((index, job))) => {
@@ -291,7 +295,8 @@ impl Sweep {
                         *id = Some(job.id().to_owned());
                     }
                     // An earlier call may have been ended before it added the tags.
-                    add_tags(&self.submit.tag, site.client, &job).await;
+                    let (tags, client) = (self.submit.tag.clone(), site.client.clone());
+                    tagging.spawn(async move { add_tags(&tags, &client, &job).await });
                 }
                 Some(Next::Ended(None)) => break,
                 Some(Next::Ended(Some((index, result)))) => {
@@ -314,6 +319,7 @@ impl Sweep {
                 }
             }
         }
+        tagging.join_all().await;
         Ok(report::ranked(rows.into_iter().flatten().collect(), self.best))
     }
 
