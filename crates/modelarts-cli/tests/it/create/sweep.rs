@@ -217,3 +217,15 @@ async fn another_secret_is_another_job_on_this_machine() {
     let text = stderr(&output);
     assert!(text.contains("differs in algorithm.environments"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_trial_keeps_its_best_value_if_its_log_is_long() {
+    let site = Site::start().await;
+    site.script("print('loss 0.25')\nprint('-' * 400_000)\nprint('loss 0.5')\n");
+    for _ in 0..2 {
+        let line = "sweep code/train.py --local -p seed=1,2 --best min -o json";
+        let command = isolated(site.fixture.path()).args(line.split_whitespace());
+        let output = support::assert(command.args(["--metric", r"loss (\S+)"])).await.code(0);
+        assert_eq!(rows(&output)[0], "train-seed1 1 0.25 0.5 completed");
+    }
+}
