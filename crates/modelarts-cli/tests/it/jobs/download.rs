@@ -40,7 +40,7 @@ async fn outputs_are_received_by_their_names() {
         "directory": "./model/train_url", "files": 1, "bytes": 7, "unchanged": 0,
     });
     assert_eq!(received["outputs"], json!([row]));
-    // What the directory has is not received again.
+    // Files that the directory has are not received again.
     let output = fixture.run("download leaves ./model --columns output,unchanged").await.code(0);
     output.stdout_eq("OUTPUT     UNCHANGED\ntrain_url  1\nlogs       0\n");
 }
