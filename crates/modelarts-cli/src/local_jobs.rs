@@ -61,6 +61,9 @@ struct Record {
     /// Hashes of the secrets, by the names of their variables.
     #[serde(default)]
     secrets: BTreeMap<String, String>,
+    /// `true` if a log lacks its beginning.
+    #[serde(default)]
+    is_cut: bool,
     /// Regular expression of a sweep with the values of its metric.
     #[serde(default)]
     metric: Option<(String, Value)>,
@@ -92,11 +95,11 @@ pub(crate) async fn record(
             secrets.values().filter(|secret| secret.len() >= MIN_SECRET).collect();
         // A secret may begin with another one.
         texts.sort_by_key(|secret| Reverse(secret.len()));
-        let mut seed = seed(job, body, &texts).await?;
+        let (mut seed, is_cut) = seed(job, body, &texts).await?;
         redact(&mut seed, &texts);
         let hashes = secrets.into_iter().map(|(name, value)| (name, hash(job.id(), &value)));
         let outputs = std::path::absolute(outputs).unwrap_or_else(|_| outputs.to_owned());
-        Ok::<_, Error>(Record { seed, outputs, secrets: hashes.collect(), metric })
+        Ok::<_, Error>(Record { seed, outputs, secrets: hashes.collect(), is_cut, metric })
     };
     let written = match record.await {
         Ok(record) => write(job, &record).map_err(|error| error.to_string()),
@@ -163,8 +166,9 @@ fn without(text: &str, secrets: &[&String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK))
 }
 
-/// Returns a job in the form of seeds. Its log does not have the secrets.
-async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<Value, Error> {
+/// Returns a job in the form of seeds, and `true` if a log lacks its beginning. The logs do not have
+/// the secrets.
+async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<(Value, bool), Error> {
     let events = job.events().collect(MAX_EVENTS).await?;
     let events = events.iter().filter_map(|event| {
         Some(json!({
@@ -174,12 +178,13 @@ async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<Value, Erro
             "source": event.source().clone().canonical().as_str(),
         }))
     });
-    let mut logs = Map::new();
+    let (mut logs, mut is_cut) = (Map::new(), false);
     for task in job.tasks() {
         // A task that never started has no log.
         if let Ok(log) = job.logs(task).end().await {
             let text = without(&log.text, secrets);
             let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_LOG));
+            is_cut |= start > 0 || !log.is_whole;
             logs.insert(task.clone(), text.split_at(start).1.into());
         }
     }
@@ -209,7 +214,7 @@ async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<Value, Erro
         seed["task"] = task.into();
         seed["exit_code"] = code.into();
     }
-    Ok(seed)
+    Ok((seed, is_cut))
 }
 
 /// Returns the records of jobs with selected names. A file that is no record is only reported.
@@ -326,6 +331,11 @@ pub(crate) fn forget(jobs: &[Job]) -> Result<(), Failure> {
 /// Returns the directory with the outputs of a recorded job.
 pub(crate) fn outputs(job: &Job) -> Option<PathBuf> {
     Some(record_of(job)?.outputs)
+}
+
+/// Returns `true` if the log of a recorded job lacks its beginning.
+pub(crate) fn has_cut_log(job: &Job) -> bool {
+    record_of(job).is_some_and(|record| record.is_cut)
 }
 
 /// Returns the values of a metric that a sweep has recorded for a job.

@@ -44,11 +44,11 @@ pub(crate) enum Command {
     /// Compares two jobs: how they were made, and how they went.
     Diff(jobs::diff::Diff),
     /// Lists the trials of a hyper-parameter search of the service, the best first.
-    Trials(jobs::trials::Trials),
+    Trials(jobs::values::trials::Trials),
     /// Prints the logs of a job.
     Logs(jobs::logs::Logs),
     /// Draws the usage of a job, and the values that it prints.
-    Metrics(jobs::metrics::Metrics),
+    Metrics(jobs::values::metrics::Metrics),
     /// Prints the events of a job.
     Events(jobs::events::Events),
     /// Shows a job live: phases, workers, progress and log; the exit code is its outcome.

@@ -20,8 +20,8 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<JobEnd>("submit");
     all.document::<Item>("submit.line");
     all.list::<create::sweep::TrialRow>();
-    all.list::<jobs::trials::SearchTrialRow>();
-    all.list::<jobs::metrics::PointRow>();
+    all.list::<jobs::values::trials::SearchTrialRow>();
+    all.list::<jobs::values::metrics::PointRow>();
     all.list::<jobs::ls::JobRow>();
     all.document::<jobs::show::JobDocument>("job");
     all.list::<jobs::diff::FieldRow>();

@@ -18,8 +18,8 @@ use crate::{
     commands::{
         jobs::{
             arguments::{moment, positive_number},
-            job_values::{JobValue, is_value, of_jobs, requested},
             selection::JobConditions,
+            values::columns::{JobValue, is_value, of_jobs, requested},
         },
         sync::objects,
     },

@@ -228,4 +228,10 @@ async fn a_recorded_trial_keeps_its_best_value_if_its_log_is_long() {
         let output = support::assert(command.args(["--metric", r"loss (\S+)"])).await.code(0);
         assert_eq!(rows(&output)[0], "train-seed1 1 0.25 0.5 completed");
     }
+    // Another expression would see only the end.
+    let line = "sweep code/train.py --local -p seed=1,2 --best min --metric (0.5) -o json";
+    let command = isolated(site.fixture.path()).args(line.split_whitespace());
+    let output = support::assert(command).await.code(1);
+    assert_eq!(rows(&output)[0], "train-seed1 null null null completed");
+    assert!(stderr(&output).contains("the record of the job has only the end of its log"));
 }

@@ -352,9 +352,16 @@ impl Sweep {
             let known = known.and_then(|known| serde_json::from_value(known).ok());
             #[cfg(not(unix))]
             let known = None;
-            // The log of a record lacks its beginning if it is long.
+            #[cfg(unix)]
+            let is_cut = site.local.is_some() && !is_new && local_jobs::has_cut_log(job);
+            #[cfg(not(unix))]
+            let is_cut = false;
             match (known, self.values(job, regex).await) {
                 (Some(known), _) => metric = known,
+                (None, _) if is_cut => {
+                    let reason = "the record of the job has only the end of its log";
+                    problem = Some(format!("the metric cannot be read: {reason}"));
+                }
                 (None, Ok(values)) => metric = Metric::new(&values),
                 (None, Err(error)) => problem = Some(format!("the metric cannot be read: {error}")),
             }
@@ -365,10 +372,13 @@ impl Sweep {
             let terminal = site.session.terminal;
             let received = receive_outputs(job, None, &directory, Some(obs), terminal).await;
             problem = problem.or(received.err().map(|failure| failure.to_string()));
-            let metric = serde_json::to_value(metric).ok();
-            let metric = self.metric.clone().zip(metric);
-            let environment = &draft.job.body()["algorithm"]["environments"];
-            local_jobs::record(job, environment, &draft.inherited, &directory, metric).await;
+            // Without its values or outputs, the next call runs the trial again.
+            if problem.is_none() {
+                let metric = serde_json::to_value(metric).ok();
+                let metric = self.metric.clone().zip(metric);
+                let environment = &draft.job.body()["algorithm"]["environments"];
+                local_jobs::record(job, environment, &draft.inherited, &directory, metric).await;
+            }
         }
         TrialRow::new(trial, waited, metric, self.best, problem)
     }

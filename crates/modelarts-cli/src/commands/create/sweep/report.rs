@@ -10,7 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     chart::{Chart, Marks, svg},
-    commands::create::{draft::Draft, sweep::space::Trial},
+    commands::{
+        create::{draft::Draft, sweep::space::Trial},
+        jobs::values::columns::best_first,
+    },
     exit_status::ExitStatus,
     failure::Failure,
     follow::outcome_name,
@@ -193,11 +196,8 @@ pub(super) fn ranked(mut rows: Vec<TrialRow>, best: Option<Best>) -> Vec<TrialRo
     let Some(best) = best else {
         return rows;
     };
-    rows.sort_by(|one, other| match (one.ranking(), other.ranking()) {
-        (Some(one), Some(other)) if best == Best::Max => other.total_cmp(&one),
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        (one, other) => one.is_none().cmp(&other.is_none()),
-    });
+    let is_max = best == Best::Max;
+    rows.sort_by(|one, other| best_first(one.ranking(), other.ranking(), is_max));
     for (position, row) in rows.iter_mut().enumerate() {
         row.rank = row.ranking().map(|_| position + 1);
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    commands::jobs::trials::SearchTrialRow,
+    commands::jobs::values::trials::SearchTrialRow,
     output::{non_empty, obs_address},
 };
 

@@ -12,7 +12,7 @@ use modelarts_ext::{Job, masking::mask_described};
 use serde_json::Value;
 
 use crate::{
-    commands::jobs::trials::{ranked, reward},
+    commands::jobs::values::trials::{ranked, reward},
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::JobArgument,

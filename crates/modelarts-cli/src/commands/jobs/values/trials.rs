@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    commands::jobs::values::columns::best_first,
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::JobArgument,
@@ -127,11 +128,7 @@ pub(crate) async fn ranked(job: &Job) -> Result<Vec<SearchTrialRow>, Error> {
     if let Some(reward) = reward(job) {
         let name = reward.name.clone().unwrap_or_default();
         let is_max = reward.mode.as_ref().is_some_and(|mode| mode.as_str() == "max");
-        rows.sort_by(|one, other| match (one.metric(&name), other.metric(&name)) {
-            (Some(one), Some(other)) if is_max => other.total_cmp(&one),
-            (Some(one), Some(other)) => one.total_cmp(&other),
-            (one, other) => one.is_none().cmp(&other.is_none()),
-        });
+        rows.sort_by(|one, other| best_first(one.metric(&name), other.metric(&name), is_max));
         for (position, row) in rows.iter_mut().enumerate() {
             row.rank = row.metric(&name).map(|_| position + 1);
         }

@@ -1,19 +1,24 @@
 //! `Draft`: a job from flags and a file, before its local directories are staged.
 
+mod names;
+mod paths;
+
+pub(crate) use names::{generated_name, without_suffix};
+pub(crate) use paths::{is_address, no_such_file, path_below};
+
 use std::{
     borrow::Cow,
-    fs,
     path::{Path, PathBuf},
 };
 
 use modelarts_ext::{
     CreateJob, TrainingJobs,
     jobs::create::{Input, Output},
-    spelling::nearest,
 };
 use modelarts_obs::ObsPath;
 use serde_json::Value;
 
+use self::paths::{below, local_path, require_directory};
 use crate::{
     commands::create::{
         flags::JobFlags,
@@ -32,12 +37,6 @@ const INPUT: &str = "data_url";
 const OUTPUT: &str = "train_url";
 /// Placeholder address of channels whose local directories are not staged yet.
 const UNSTAGED: &str = "obs://staged";
-/// Characters of the random suffix of a generated name.
-const RANDOM: &str = "abcdefghijkmnpqrstuvwxyz23456789";
-/// Length of the random suffix of a generated name, in characters.
-const SUFFIX: usize = 4;
-/// Maximum length of the script name in a generated name, in characters.
-const MAX_STEM: usize = 50;
 
 /// A job that is not staged yet.
 #[derive(Clone, Debug)]
@@ -475,24 +474,6 @@ fn text(job: &CreateJob, section: &str, field: &str) -> String {
     body[section][field].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns `true` if the text is an address in OBS.
-pub(crate) fn is_address(text: &str) -> bool {
-    text.starts_with("obs://")
-}
-
-/// Returns the path of a local directory in a job file. Addresses of OBS begin with `obs://` or `/`.
-fn local_path(value: &Value) -> Option<&str> {
-    let is_local = |path: &&str| !path.starts_with('/') && !path.contains("://");
-    value.as_str().filter(is_local).filter(|path| !path.is_empty())
-}
-
-fn below(directory: &str, file: &str) -> String {
-    match is_address(file) {
-        true => file.to_owned(),
-        false => format!("{}/{file}", directory.trim_end_matches('/')),
-    }
-}
-
 /// Parses `NAME`, `NAME=obs://…` or `obs://…`. The place is empty if no address is given.
 fn output_channel(text: &str) -> Result<Channel, Failure> {
     let (name, place) = match text.split_once('=') {
@@ -516,88 +497,4 @@ fn bucket_of(body: &Value) -> Option<String> {
     let address = output.or(algorithm["code_dir"].as_str())?;
     let path: ObsPath = address.parse().ok()?;
     Some(path.bucket().to_owned())
-}
-
-/// Returns a name without the random suffix of a generated name.
-pub(crate) fn without_suffix(name: &str) -> &str {
-    match name.rsplit_once('-') {
-        Some((stem, suffix))
-            if !stem.is_empty()
-                && suffix.len() == SUFFIX
-                && suffix.chars().all(|letter| RANDOM.contains(letter)) =>
-        {
-            stem
-        }
-        _ => name,
-    }
-}
-
-/// Returns a probably unique name: that of the script or directory `source`, or of the job `base`,
-/// and a random suffix.
-pub(super) fn generated_name(source: Option<&str>, base: Option<&str>) -> String {
-    if let Some(base) = base {
-        let stem: String = without_suffix(base).chars().take(MAX_STEM).collect();
-        return format!("{stem}-{}", random_suffix());
-    }
-    let stem = source.and_then(|source| {
-        let path = source.trim_end_matches('/');
-        let canonical = fs::canonicalize(path).ok();
-        let path = canonical.as_deref().unwrap_or(Path::new(path));
-        Some(path.file_stem()?.to_string_lossy().into_owned())
-    });
-    let plain = |c: char| match c {
-        c if c.is_ascii_alphanumeric() || c == '_' => c,
-        _ => '-',
-    };
-    let stem: String = stem.iter().flat_map(|stem| stem.chars()).map(plain).collect();
-    // Other commands would read a name that begins with a hyphen as a flag.
-    let stem = match stem.trim_matches('-') {
-        "" => "job".to_owned(),
-        stem => stem.chars().take(MAX_STEM).collect(),
-    };
-    format!("{stem}-{}", random_suffix())
-}
-
-fn random_suffix() -> String {
-    let letters: Vec<char> = RANDOM.chars().collect();
-    (0..SUFFIX).filter_map(|_| letters.get(fastrand::usize(..letters.len()))).collect()
-}
-
-/// Returns the relative path of a file, with slashes; `None` if `directory` does not contain it.
-pub(crate) fn path_below(file: &Path, directory: &Path) -> Option<String> {
-    let file = fs::canonicalize(file).ok()?;
-    let directory = fs::canonicalize(directory).ok()?;
-    let below = file.strip_prefix(directory).ok()?;
-    let steps: Option<Vec<&str>> = below.iter().map(|step| step.to_str()).collect();
-    Some(steps?.join("/"))
-}
-
-fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    match path.exists() {
-        true => Err(Failure::usage(format_args!(
-            "{flag} {}: it must be a directory, and is a file",
-            path.display()
-        ))),
-        false => Err(no_such_file(flag, path, Path::is_dir)),
-    }
-}
-
-/// Returns the failure for a missing file, with the most similar name in its directory.
-pub(super) fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let names = entries.filter(|entry| fits(&entry.path()));
-    let names: Vec<String> = names.filter_map(|it| it.file_name().into_string().ok()).collect();
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-    let advice = match nearest(&wanted, names.iter().map(String::as_str)) {
-        None => "check the path".to_owned(),
-        Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
-    };
-    Failure::usage(format_args!("{subject} {} does not exist; {advice}", path.display()))
 }

@@ -1,6 +1,8 @@
 //! Values of jobs as columns: `param:NAME` is a hyper-parameter, `log:NAME` the last number after a
 //! word in the log.
 
+use std::cmp::Ordering;
+
 use futures::{StreamExt, stream};
 use modelarts_ext::Job;
 use regex::Regex;
@@ -14,9 +16,9 @@ const PARAMETER: &str = "param:";
 const LOG: &str = "log:";
 
 /// A requested value.
-pub(super) struct JobValue {
+pub(in crate::commands::jobs) struct JobValue {
     /// Name of the column, such as `log:loss`.
-    pub(super) column: String,
+    pub(in crate::commands::jobs) column: String,
     source: Source,
 }
 
@@ -26,17 +28,17 @@ enum Source {
 }
 
 impl JobValue {
-    pub(super) fn reads_logs(&self) -> bool {
+    pub(in crate::commands::jobs) fn reads_logs(&self) -> bool {
         matches!(self.source, Source::Log(_))
     }
 }
 
-pub(super) fn is_value(column: &str) -> bool {
+pub(in crate::commands::jobs) fn is_value(column: &str) -> bool {
     column.starts_with(PARAMETER) || column.starts_with(LOG)
 }
 
 /// Returns the values among the requested columns.
-pub(super) fn requested(columns: &[String]) -> Result<Vec<JobValue>, Failure> {
+pub(in crate::commands::jobs) fn requested(columns: &[String]) -> Result<Vec<JobValue>, Failure> {
     let value = |column: &String| {
         let source = match column.strip_prefix(PARAMETER) {
             Some(name) => Source::Parameter(name.to_owned()),
@@ -54,14 +56,26 @@ pub(super) fn requested(columns: &[String]) -> Result<Vec<JobValue>, Failure> {
 
 /// Returns the expression of a number after a word, such as `loss=0.25` or `"loss": 0.25`. Its only
 /// group is the number.
-pub(super) fn number_after(word: &str) -> String {
+pub(in crate::commands::jobs) fn number_after(word: &str) -> String {
     let word = regex::escape(word);
     let number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?:[nN]a[nN]|[-+]?[iI]nf(?:inity)?)\b";
     format!(r#"(?:^|[^\w/.-]){word}["']?\s*[:=]?\s*({number})"#)
 }
 
+/// Compares two values of a metric: the better one is less, and a missing one is greater.
+pub(crate) fn best_first(one: Option<f64>, other: Option<f64>, is_max: bool) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) if is_max => other.total_cmp(&one),
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    }
+}
+
 /// Returns the values of jobs. A value that a job does not have is null.
-pub(super) async fn of_jobs(jobs: &[Job], values: &[JobValue]) -> Vec<Vec<(String, Value)>> {
+pub(in crate::commands::jobs) async fn of_jobs(
+    jobs: &[Job],
+    values: &[JobValue],
+) -> Vec<Vec<(String, Value)>> {
     let has_log = values.iter().any(JobValue::reads_logs);
     let rows = stream::iter(jobs).map(async |job| {
         let log = match job.tasks().first().filter(|_| has_log) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     chart::{Chart, Curve, Marks, svg},
-    commands::jobs::{job_values::number_after, results::local_time},
+    commands::jobs::{results::local_time, values::columns::number_after},
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::JobArgument,
