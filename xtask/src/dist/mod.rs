@@ -26,7 +26,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
 
 /// Writes the licences of the packages in the programs to a file of the Python package.
 pub fn notices() -> Result<()> {
-    notices::write(&workspace::root().join("crates/modelarts-cli/THIRD-PARTY-NOTICES.txt"))
+    notices::write(&workspace::root().join("crates/modelarts-python/THIRD-PARTY-NOTICES.txt"))
 }
 
 /// Builds the release, and returns the checksums of its files and of the archive.

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::workspace::{cargo, root};
 
-/// Package that contains the program.
-const PACKAGE: &str = "modelarts-cli";
+/// Packages of the program and of the module for Python.
+const PACKAGES: [&str; 2] = ["modelarts-cli", "modelarts-python"];
 
 /// Prefixes of the names of files with a licence or a notice.
 const FILES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
@@ -68,7 +68,8 @@ pub fn write(file: &Path) -> Result<()> {
 
 /// Returns the linked packages that are not in this workspace, as `name vVERSION`.
 fn linked() -> Result<BTreeSet<String>> {
-    let mut command = cargo(["tree", "--locked", "--package", PACKAGE, "--prefix", "none"]);
+    let mut command = cargo(["tree", "--locked", "--prefix", "none"]);
+    command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     command.args(["--edges", "normal,no-proc-macro", "--format", "{p}"]);
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "cargo tree failed");

@@ -229,7 +229,28 @@ pub(crate) enum OnStop {
 
 /// Parses a command line, preceded by the flags of its configuration file. Skips `given[0]`.
 pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
-    let serve = match Arguments::parse_from(given).command {
+    read(given, |given| Ok(Arguments::parse_from(given)))
+}
+
+/// Parses the flags of `serve`. Unlike [`parse`], returns an error instead of ending the process.
+pub(super) fn serve(flags: &[OsString]) -> Result<Serve, String> {
+    let given = ["modelarts-emulator", "serve"].map(OsString::from).into_iter();
+    let given: Vec<OsString> = given.chain(flags.iter().cloned()).collect();
+    let message = |error: clap::Error| {
+        let text = error.to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    };
+    match read(&given, |given| Arguments::try_parse_from(given).map_err(message))? {
+        Action::Serve(serve) => Ok(*serve),
+        Action::Work(_) | Action::PrintToken(_) => Err("the arguments must be flags".to_owned()),
+    }
+}
+
+fn read(
+    given: &[OsString],
+    parse: impl Fn(&[OsString]) -> Result<Arguments, String>,
+) -> Result<Action, String> {
+    let serve = match parse(given)?.command {
         Command::Serve(serve) => serve,
         Command::Worker { file, check: true } => return Ok(Action::PrintToken(file)),
         Command::Worker { file, check: false } => return Ok(Action::Work(file)),
@@ -241,7 +262,7 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     // The flags are inserted after the names of the program and of the command.
     let (command, rest) = given.split_at(2.min(given.len()));
     let all = command.iter().cloned().chain(flags).chain(rest.iter().cloned());
-    match Arguments::parse_from(all).command {
+    match parse(&all.collect::<Vec<_>>())?.command {
         Command::Serve(serve) => Ok(Action::Serve(serve)),
         Command::Worker { .. } => Err("the configuration file must contain flags only".to_owned()),
     }

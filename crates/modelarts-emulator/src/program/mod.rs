@@ -29,6 +29,7 @@ use tracing_subscriber::{
 };
 
 use crate::{
+    emulator::builder::Builder,
     program::{
         arguments::{Action, OnStop, Serve},
         env_file::EnvFile,
@@ -80,6 +81,35 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the builder of an emulator with these arguments of `modelarts-emulator serve`, such as
+/// `--cloud=otc`, for programs that embed the emulator. The arguments have the defaults of the
+/// program, also for `--data-dir` and `--obs-root`; those of the process, such as `--on-stop`, have
+/// no effect.
+///
+/// # Errors
+/// Returns the message of `modelarts-emulator serve` for arguments that it does not accept.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let directory = directory.path().display();
+/// let (data, obs) = (format!("--data-dir={directory}/data"), format!("--obs-root={directory}/obs"));
+/// let builder = modelarts_emulator::program::builder([data, obs, "--timing=instant".to_owned()])?;
+/// let emulator = builder.start().await?;
+/// # emulator.shutdown().await;
+/// let error = modelarts_emulator::program::builder(["--cloud=none"]).err().unwrap_or_default();
+/// assert!(error.starts_with("invalid value 'none' for '--cloud <CLOUD>'"));
+/// # Ok(())
+/// # }
+/// ```
+pub fn builder<T: Into<OsString>>(
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<Builder, String> {
+    let given: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    settings::builder(arguments::serve(&given)?)
 }
 
 fn log_to_stderr() {

@@ -36,6 +36,7 @@
 // `RowSource` implements lists of a single operation. Only `algorithms` has its own source.
 
 mod algorithms;
+mod engines;
 mod of_job;
 
 pub use algorithms::{AlgorithmQuery, ListAlgorithms};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     address::ObsPath,
-    staging::{StagedDir, Staging, code::Code, data::Data, url},
+    staging::{StagedDir, Staging, code::Code, data::Data, key_step, url},
     sync::progress::Progress,
 };
 
@@ -31,6 +31,7 @@ impl CreateJobExt for CreateJob {
             excluded: Vec::new(),
             data: Vec::new(),
             outputs: Vec::new(),
+            has_fixed_outputs: false,
             on_progress: Arc::new(|_, _| {}),
             on_checked: Arc::new(|warnings| {
                 for warning in warnings {
@@ -53,6 +54,8 @@ pub struct StageJob {
     excluded: Vec<String>,
     data: Vec<(String, PathBuf)>,
     outputs: Vec<String>,
+    /// `true` if the addresses of the outputs depend on the name of the job alone.
+    has_fixed_outputs: bool,
     on_progress: OnPart,
     on_checked: OnChecked,
 }
@@ -136,6 +139,13 @@ impl StageJob {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
         self.outputs.push(name);
+        self
+    }
+
+    /// Gives outputs addresses that depend only on the name of the job, without a random number. The
+    /// same job can then be staged again and adopted: `upload().await?.job.submit_or_adopt()`.
+    pub fn fixed_outputs(mut self) -> Self {
+        self.has_fixed_outputs = true;
         self
     }
 
@@ -225,7 +235,11 @@ impl StageJob {
             job = set_address(job, "inputs", name, &url)?;
             data.push((name, directory));
         }
-        let outputs_root = staging.run_root(text("name").unwrap_or_default())?;
+        let name = text("name").unwrap_or_default();
+        let outputs_root = match self.has_fixed_outputs {
+            true => staging.root()?.join(&format!("out/{}", key_step(name)))?,
+            false => staging.run_root(name)?,
+        };
         let mut outputs = Vec::new();
         for name in &self.outputs {
             let path = outputs_root.join(name)?;

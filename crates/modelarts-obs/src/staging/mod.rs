@@ -81,6 +81,7 @@ mod code;
 mod data;
 mod git;
 mod job;
+mod local_places;
 mod manifest;
 mod outputs;
 mod readers;
@@ -88,6 +89,7 @@ mod readers;
 pub use code::StageCode;
 pub use data::StageData;
 pub use job::{CreateJobExt, StageJob, StagedJob, StagedPart};
+pub use local_places::{LocalInput, LocalPlaces};
 pub use outputs::{DownloadOutputs, DownloadedOutput, JobExt};
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Values that only the service knows: the default engine, and the available flavors.
 
-use std::cmp::Reverse;
-
 use modelarts_ext::{Client, Error};
 
 use crate::{commands::create::draft::Draft, failure::Failure, output::hardware};
@@ -49,31 +47,14 @@ pub(crate) async fn flavors(client: &Client) -> Result<Vec<(String, String)>, Er
 
 /// Returns the name and the version of the newest engine named [`DEFAULT_ENGINE`].
 pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
-    let engines = client.engines().collect(MAX_ROWS).await?;
-    let named = engines.iter().filter_map(|engine| {
-        let (name, version) = (engine.engine_name.as_deref()?, engine.engine_version.as_deref()?);
-        Some((name, version, engine.v1_compatible == Some(true)))
-    });
-    let of_default = named.clone().filter(|(name, ..)| *name == DEFAULT_ENGINE);
-    // Engines of version 1 of the API ignore the directories of a request, so they come last.
-    let newest = of_default.max_by_key(|(_, version, is_old)| (Reverse(*is_old), numbers(version)));
-    if let Some((name, version, _)) = newest {
-        return Ok((name.to_owned(), version.to_owned()));
-    }
-    let known: Vec<String> =
-        named.map(|(name, version, _)| format!("\n  {name}:{version}")).collect();
-    Err(Failure::usage(format_args!(
-        "--engine is missing, and no engine is named {DEFAULT_ENGINE}; it must be one of:{}",
-        known.concat()
-    )))
-}
-
-/// Returns the leading number of a version in parts: 1, 8, 0 for `pytorch_1.8.0-cuda_10.2`.
-fn numbers(version: &str) -> Vec<u64> {
-    let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let digits = &digits[..end.unwrap_or(digits.len())];
-    digits.split('.').filter_map(|number| number.parse().ok()).collect()
+    let newest = client.newest_engine(DEFAULT_ENGINE).await;
+    newest.map_err(|error| match error.is_not_found() && error.status().is_none() {
+        true => {
+            let advice = error.advice().unwrap_or_default();
+            Failure::usage(format_args!("--engine is missing, and {error}; {advice}"))
+        }
+        false => error.into(),
+    })
 }
 
 /// Returns the failure for a job without a flavor, which lists the flavors of the service.
@@ -88,18 +69,5 @@ pub(crate) async fn missing_flavor(client: &Client) -> Failure {
         }
         Ok(_) => Failure::usage(format_args!("{rule}; --pool names a dedicated pool")),
         Err(error) => Failure::usage(format_args!("{rule}; the flavors cannot be read: {error}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbers;
-
-    #[test]
-    fn versions_are_compared_by_their_numbers() {
-        assert_eq!(numbers("pytorch_1.8.0-cuda_10.2-py_3.7"), [1, 8, 0]);
-        assert_eq!(numbers("PyTorch-1.10.2-python3.6-v2"), [1, 10, 2]);
-        assert!(numbers("pytorch_1.10.0") > numbers("pytorch_1.8.0"));
-        assert_eq!(numbers("retired"), [0_u64; 0]);
     }
 }

@@ -68,12 +68,14 @@ mod fields;
 mod from_document;
 mod json_edit;
 mod local_files;
+mod names;
 mod setters;
 mod submission;
 
 pub use channels::HyperparameterSearch;
 pub use channels::{Input, Output, Volume};
 pub use local_files::{CodeDir, check_input_size};
+pub use names::{unique_name, without_suffix};
 
 use std::{fmt, path::Path};
 

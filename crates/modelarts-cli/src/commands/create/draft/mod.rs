@@ -3,7 +3,7 @@
 mod names;
 mod paths;
 
-pub(crate) use names::{generated_name, without_suffix};
+pub(crate) use names::generated_name;
 pub(crate) use paths::{is_address, no_such_file, path_below};
 
 use std::{
@@ -15,10 +15,10 @@ use modelarts_ext::{
     CreateJob, TrainingJobs,
     jobs::create::{Input, Output},
 };
-use modelarts_obs::ObsPath;
+use modelarts_obs::{ObsPath, staging::LocalPlaces};
 use serde_json::Value;
 
-use self::paths::{below, local_path, require_directory};
+use self::paths::{below, require_directory};
 use crate::{
     commands::create::{
         flags::JobFlags,
@@ -208,39 +208,23 @@ impl Draft {
         directory: &Path,
         flags: &JobFlags,
     ) -> Result<Option<String>, Failure> {
+        let (job, places) = LocalPlaces::take(self.job.clone(), directory)?;
+        self.job = job;
         let mut of_file = None;
-        let body = self.job.body();
-        let algorithm = &body["algorithm"];
-        if let Some(code) = local_path(&algorithm["code_dir"]) {
-            let boot_file = flags.boot_file.as_deref().or(algorithm["boot_file"].as_str());
-            let boot_file = boot_file.map(|file| file.trim_start_matches("./"));
+        if let Some((code, boot_file)) = places.code {
+            let boot_file = flags.boot_file.clone().or(boot_file);
+            let boot_file = boot_file.map(|file| file.trim_start_matches("./").to_owned());
             if flags.script.is_none() && flags.code_dir.is_none() {
-                require_directory(&directory.join(code), "algorithm.code_dir")?;
-                self.code = Some((directory.join(code), boot_file.map(str::to_owned)));
+                require_directory(&code, "algorithm.code_dir")?;
+                self.code = Some((code, boot_file.clone()));
             }
-            for field in ["algorithm.code_dir", "algorithm.boot_file"] {
-                self.edit(|job| job.without_field(field));
-            }
-            of_file = boot_file.map(str::to_owned);
+            of_file = boot_file;
         }
-        for (list, place) in [("inputs", "data"), ("outputs", "out")] {
-            for (index, channel) in algorithm[list].as_array().into_iter().flatten().enumerate() {
-                let name = channel["name"].as_str().unwrap_or_default().to_owned();
-                let field = format!("algorithm.{list}[{index}].remote.obs.obs_url");
-                let address = format!("{UNSTAGED}/{place}/{name}/");
-                match local_path(&channel["remote"]["obs"]["obs_url"]) {
-                    Some(path) if list == "inputs" => {
-                        require_directory(&directory.join(path), &field)?;
-                        self.data.push((name, directory.join(path)));
-                    }
-                    None if list == "outputs" && channel["remote"].is_null() => {
-                        self.outputs.push(name);
-                    }
-                    _ => continue,
-                }
-                self.job = self.job.clone().set_field(&field, &address)?;
-            }
+        for input in places.data {
+            require_directory(&input.directory, &input.field)?;
+            self.data.push((input.name, input.directory));
         }
+        self.outputs.extend(places.outputs);
         Ok(of_file)
     }
 

@@ -3,19 +3,12 @@
 use std::{fs, path::Path};
 
 use modelarts_ext::spelling::nearest;
-use serde_json::Value;
 
 use crate::failure::Failure;
 
 /// Returns `true` if the text is an address in OBS.
 pub(crate) fn is_address(text: &str) -> bool {
     text.starts_with("obs://")
-}
-
-/// Returns the path of a local directory in a job file. Addresses of OBS begin with `obs://` or `/`.
-pub(super) fn local_path(value: &Value) -> Option<&str> {
-    let is_local = |path: &&str| !path.starts_with('/') && !path.contains("://");
-    value.as_str().filter(is_local).filter(|path| !path.is_empty())
 }
 
 pub(super) fn below(directory: &str, file: &str) -> String {

@@ -15,7 +15,10 @@ use std::{
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
-use modelarts_ext::{Client, CreateJob, Error, Filter, Job, jobs::wait::Waited};
+use modelarts_ext::{
+    Client, CreateJob, Error, Filter, Job,
+    jobs::{create::without_suffix, wait::Waited},
+};
 use modelarts_obs::{Obs, Staging};
 use tokio::{sync::mpsc, task::JoinSet};
 
@@ -31,7 +34,7 @@ use crate::{
             OUTPUT_DIRECTORY,
             check::require_sound_file,
             choices::complete,
-            draft::{Draft, without_suffix},
+            draft::Draft,
             flags::JobFlags,
             ignore_outputs,
             input_size::require_disk,

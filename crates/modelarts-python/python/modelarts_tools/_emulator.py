@@ -6,16 +6,13 @@ import io
 import json
 import os
 import secrets
-import select
-import shlex
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
-from modelarts_tools._programs import program
+from modelarts_tools import _native
 
 # Bucket that exists from the start.
 BUCKET = "modelarts-test"
@@ -26,11 +23,12 @@ PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "HW_", "HC_", "OS_")
 class Emulator:
     """A running emulator of the ModelArts training service, with its own empty OBS.
 
-    It runs the code of jobs as processes of this machine, and listens only on a loopback address.
-    Use it in a `with` statement, which ends it with its jobs:
+    It runs in this process, starts the code of jobs as processes of this machine, and listens only
+    on a loopback address. Use it in a `with` statement, which ends it with its jobs:
 
         with Emulator() as emulator:
-            print(emulator.api("training-job-searches", {})["total"])
+            job = emulator.client().submit("train.py")
+            job.wait(check=True)
 
     Attributes:
         url: Address of the service, such as `http://127.0.0.1:40665`.
@@ -46,36 +44,24 @@ class Emulator:
             `env={**os.environ, **emulator.environment}`.
     """
 
-    url: str
-    obs_url: str
-    project_id: str
-    access_key: str
-    secret_key: str
-    token: str
-    bucket: str
-    obs_root: Path
-    environment: Dict[str, str]
-
     def __init__(
         self,
         arguments: Sequence[str] = (),
         *,
         directory: Union[str, "os.PathLike[str]", None] = None,
-        start_timeout: float = 30,
     ) -> None:
         """Starts the emulator, without the delays of the service.
 
         Args:
             arguments: Further arguments of `modelarts-emulator serve`, such as
                 `["--timing", "documented", "--cloud", "otc"]`.
-            directory: Directory of its state, its log and its OBS. If not given, a temporary one,
-                which is deleted at the end.
-            start_timeout: Seconds until it must be ready.
+            directory: Directory of its state and its OBS. If not given, a temporary one, which is
+                deleted at the end.
 
         Raises:
-            RuntimeError: The emulator did not start. The message has the end of its log.
+            RuntimeError: The emulator did not start, for example because of an argument.
         """
-        if os.name != "posix":
+        if not hasattr(_native, "Server"):
             raise RuntimeError("the emulator requires Linux or macOS")
         self._temporary = None
         if directory is None:
@@ -83,66 +69,30 @@ class Emulator:
             directory = self._temporary.name
         self._directory = Path(directory).resolve()
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._log = self._directory / "log.txt"
-        self._log_start = 0
-        self.obs_root = self._directory / "obs"
-        self.bucket = BUCKET
         self.token = secrets.token_hex(16)
-        self._process = self._start(arguments)
-        try:
-            ready = self._ready(self._process, start_timeout)
-            self.url = ready["url"]
-            self.obs_url = ready["obs_url"]
-            self.project_id = ready["project_id"]
-            self.access_key = ready["access_key"]
-            self.secret_key = ready["secret_key"]
-            self._empty()
-            self.environment = self._environment()
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(self, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
-        command = [os.environ.get("MODELARTS_EMULATOR") or str(program("modelarts-emulator"))]
-        # Other users of the machine can read the arguments of a process, but not this file.
-        settings = self._directory / "settings.json"
-        settings.touch(mode=0o600)
-        settings.write_text(json.dumps({"token": self.token}), encoding="utf-8")
-        command += ["serve", "--config", str(settings), "--timing", "instant"]
-        command += ["--data-dir", str(self._directory / "data"), "--obs-root", str(self.obs_root)]
-        command += ["--env-file", str(self._directory / "env"), *arguments]
-        # The end of this process closes the pipe, even a kill. The emulator ends with it.
-        command.append("--end-with-stdin")
-        with self._log.open("wb") as log:
-            return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
-            )
-
-    def _ready(self, process: "subprocess.Popen[bytes]", timeout: float) -> Mapping[str, str]:
-        """Returns the line of JSON that the emulator prints when it is ready."""
-        stdout = process.stdout
-        assert stdout is not None
-        line = b""
-        if select.select([stdout], [], [], timeout)[0]:
-            line = stdout.readline()
-        elif process.poll() is None:
-            raise RuntimeError(f"the emulator was not ready after {timeout} s:\n{self.log()}")
-        if not line:
-            code = process.wait()
-            raise RuntimeError(f"the emulator ended with exit code {code}:\n{self.log()}")
-        ready: Mapping[str, str] = json.loads(line)
-        return ready
-
-    def _environment(self) -> Dict[str, str]:
-        lines = shlex.split((self._directory / "env").read_text(encoding="utf-8"))
-        pairs = (line.partition("=") for line in lines if line != "export")
-        variables = {name: value for name, _, value in pairs}
-        variables["MODELARTS_OBS_BUCKET"] = self.bucket
+        self.bucket = BUCKET
+        self._log_start = _native.emulator_log(0)[1]
+        own = ["--timing", "instant", "--token", self.token]
+        own += ["--data-dir", str(self._directory / "data")]
+        own += ["--obs-root", str(self._directory / "obs")]
+        self._server = _native.Server([*own, *arguments])
+        self.url: str = self._server.url
+        self.obs_url: str = self._server.obs_url
+        self.project_id: str = self._server.project_id
+        self.access_key: str = self._server.access_key
+        self.secret_key: str = self._server.secret_key
+        self.obs_root: Path = Path(self._server.obs_root)
+        self.environment: Dict[str, str] = self._server.environment
+        self.environment["MODELARTS_OBS_BUCKET"] = self.bucket
         # Contexts and the latest job of the user are not those of a test.
-        variables["MODELARTS_CONFIG"] = str(self._directory / "config.toml")
-        variables["MODELARTS_STATE_DIR"] = str(self._directory / "state")
-        variables["MODELARTS_CACHE_DIR"] = str(self._directory / "cache")
-        return variables
+        self.environment["MODELARTS_CONFIG"] = str(self._directory / "config.toml")
+        self.environment["MODELARTS_STATE_DIR"] = str(self._directory / "state")
+        self.environment["MODELARTS_CACHE_DIR"] = str(self._directory / "cache")
+        self._empty()
+
+    def client(self, **settings: Any) -> _native.Client:
+        """Returns a client of the emulator, with further settings of `Client`."""
+        return _native.Client(environment=self.environment, **settings)
 
     def foreign_variables(self, environment: Mapping[str, str]) -> List[str]:
         """Returns names of variables that a client would use besides those of `environment`.
@@ -210,7 +160,7 @@ class Emulator:
         """Ends all jobs, and deletes jobs, faults, counts of requests and the objects of OBS."""
         self.control("reset", method="POST")
         self._empty()
-        self._log_start = self._log.stat().st_size
+        self._log_start = _native.emulator_log(0)[1]
 
     def _empty(self) -> None:
         for name in ("obs", "state", "cache"):
@@ -223,32 +173,22 @@ class Emulator:
         self.obs_root.joinpath(self.bucket).mkdir(parents=True)
 
     def log(self) -> str:
-        """Returns what the emulator has logged since the last reset."""
-        with self._log.open("rb") as file:
-            file.seek(self._log_start)
-            return file.read().decode(errors="replace")
+        """Returns what the emulators of this process have logged since the last reset."""
+        return _native.emulator_log(self._log_start)[0]
 
     def close(self) -> None:
         """Ends the emulator with its jobs."""
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._server.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def __enter__(self) -> Emulator:
+    def __enter__(self) -> "Emulator":
         return self
 
     def __exit__(
         self,
         kind: Optional[Type[BaseException]],
         error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        trace: Optional[TracebackType],
     ) -> None:
         self.close()

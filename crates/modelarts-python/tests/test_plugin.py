@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-import time
-import urllib.request
 
 import pytest
 
@@ -53,7 +50,7 @@ def test_an_emulator_that_does_not_start_names_the_reason(pytester: pytest.Pytes
     result = pytester.runpytest("--modelarts-arguments=--cloud none")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*RuntimeError: the emulator ended with exit code 2:", "*invalid value 'none'*"]
+        ["*RuntimeError: invalid value 'none' for '--cloud <CLOUD>'*"]
     )
 
 
@@ -65,27 +62,6 @@ def test_an_emulator_outside_of_pytest() -> None:
     assert not emulator.obs_root.exists()
     with pytest.raises(OSError):
         emulator.control("health")
-
-
-def test_a_killed_process_leaves_no_emulator() -> None:
-    script = """
-import os, signal, modelarts_tools
-
-print(modelarts_tools.Emulator().url, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    killed = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert killed.returncode == -9
-    while is_healthy(killed.stdout.strip()):
-        time.sleep(0.02)
-
-
-def is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_emulator/health") as response:
-            return bool(response.status == 200)
-    except OSError:
-        return False
 
 
 def test_the_help_names_option_and_fixtures(pytester: pytest.Pytester) -> None:

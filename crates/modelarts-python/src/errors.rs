@@ -1,0 +1,61 @@
+//! Exceptions for the errors of the SDK.
+
+use modelarts_ext::{Error, ErrorKind};
+use pyo3::{
+    PyErr, PyResult, Python,
+    types::{PyAnyMethods, PyDict, PyDictMethods, PyModule},
+};
+
+use crate::convert::to_object;
+
+/// Returns the exception for an error, with the details of the call. If it cannot be made, returns
+/// the exception that prevented it.
+pub(crate) fn to_exception(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, error).unwrap_or_else(|other| other)
+}
+
+fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let class = PyModule::import(py, "modelarts_tools.exceptions")?.getattr(class(error))?;
+    let details = PyDict::new(py);
+    details.set_item("code", error.code())?;
+    details.set_item("advice", error.advice())?;
+    details.set_item("request_id", error.request_id())?;
+    details.set_item("status", error.status())?;
+    details.set_item("operation", error.operation())?;
+    details.set_item("attempts", error.attempts())?;
+    details.set_item("retry_after", error.retry_after())?;
+    details.set_item("is_uncertain", error.is_uncertain())?;
+    let violations = error.violations().iter().map(|violation| {
+        serde_json::json!({
+            "field": violation.field(),
+            "rule": violation.rule(),
+            "value": violation.value(),
+            "code": violation.code(),
+            "advice": violation.advice(),
+        })
+    });
+    details.set_item("violations", to_object(py, &violations.collect::<Vec<_>>())?)?;
+    Ok(PyErr::from_value(class.call((error.to_string(),), Some(&details))?))
+}
+
+/// Returns the name of the class. Conditions that a program handles come before the kind.
+fn class(error: &Error) -> &'static str {
+    match error.kind() {
+        _ if error.is_not_found() => "NotFoundError",
+        _ if error.is_throttled() => "ThrottledError",
+        _ if error.is_conflict() => "ConflictError",
+        ErrorKind::Config => "ConfigError",
+        ErrorKind::Connection => "ConnectError",
+        ErrorKind::Credentials => "CredentialsError",
+        ErrorKind::Decode => "DecodeError",
+        ErrorKind::File => "FileError",
+        ErrorKind::Invalid => "InvalidError",
+        ErrorKind::NotCompleted => "JobNotCompletedError",
+        ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::NotReady => "NotReadyError",
+        _ if error.is_auth() => "CredentialsError",
+        ErrorKind::Service => "ServiceError",
+        ErrorKind::Timeout => "TimeLimitError",
+        _ => "UnexpectedError",
+    }
+}
