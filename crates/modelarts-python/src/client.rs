@@ -21,11 +21,12 @@ use serde_json::Value;
 use crate::{
     convert::{Moment, OneOrMore, Span, to_object},
     errors::to_exception,
-    job::{PyJob, Settings},
+    job::{PyJob, submission},
     options::Options,
     request::{JobRequest, Source},
     runtime::call,
-    stream::{Item, Stream},
+    settings::Settings,
+    stream::Stream,
 };
 
 /// Connection to a project. It can be used in several threads.
@@ -205,7 +206,8 @@ impl PyClient {
             all = all.timeout(timeout.duration("timeout")?);
         }
         let ends = all.stream().map(Ok).boxed();
-        Ok(Stream::new(ends, &self.settings, |(index, end)| Item::Submitted(index, end)))
+        let settings = Arc::clone(&self.settings);
+        Ok(Stream::new(ends, move |py, (index, end)| submission(py, index, end, &settings)))
     }
 
     /// Returns the job with this id or name.
@@ -273,7 +275,8 @@ impl PyClient {
             Some(limit) => jobs.take(limit).boxed(),
             None => jobs,
         };
-        Ok(Stream::new(jobs, &self.settings, Item::Job))
+        let settings = Arc::clone(&self.settings);
+        Ok(Stream::new(jobs, move |py, job| PyJob::object(py, job, &settings)))
     }
 
     /// Calls an operation of the API by its name, and returns the JSON of the response.
@@ -300,7 +303,7 @@ impl PyClient {
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Stream> {
         let operation = self.operation(py, operation, body, parameters)?;
-        Ok(Stream::new(operation.list().stream(), &self.settings, Item::Row))
+        Ok(Stream::new(operation.list().stream(), |py, row| to_object(py, &row)))
     }
 
     fn __repr__(&self) -> String {

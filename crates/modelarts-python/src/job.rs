@@ -4,11 +4,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_ext::{
-    Job, LogItem, Outcome,
-    jobs::{logs::Logs, wait::Waited},
+    Error, Job, LogItem, Outcome,
+    jobs::{follow::JobUpdate, logs::Logs, wait::Waited},
     pagination::PageStream,
 };
-use modelarts_obs::{JobExt, Staging};
+use modelarts_obs::JobExt;
 use pyo3::{
     Bound, IntoPyObject, Py, PyAny, PyResult, Python, pyclass, pymethods,
     types::{PyAnyMethods, PyDict, PyDictMethods},
@@ -18,18 +18,11 @@ use serde_json::Value;
 use crate::{
     convert::{OneOrMore, Span, datetime, record, to_dict, to_object},
     errors::to_exception,
+    records::{event_record, line_record, number_record},
     runtime::call,
-    stream::{Item, Stream, event_record},
+    settings::Settings,
+    stream::Stream,
 };
-
-/// Settings of a client that its jobs share.
-pub(crate) struct Settings {
-    pub(crate) client: modelarts_ext::Client,
-    pub(crate) staging: Staging,
-    /// Flavor and pool of jobs that name neither.
-    pub(crate) flavor: Option<String>,
-    pub(crate) pool: Option<String>,
-}
 
 /// Training job, as one response described it. `refresh` reads it again.
 #[pyclass(frozen, name = "Job", module = "modelarts_tools")]
@@ -42,6 +35,15 @@ pub(crate) struct PyJob {
 impl PyJob {
     pub(crate) fn new(job: Job, settings: &Arc<Settings>) -> Self {
         Self { job, settings: Arc::clone(settings) }
+    }
+
+    /// Returns the job as a value of Python.
+    pub(crate) fn object<'py>(
+        py: Python<'py>,
+        job: Job,
+        settings: &Arc<Settings>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Self::new(job, settings).into_pyobject(py)?.into_any())
     }
 
     fn text(&self, pointer: &str) -> Option<String> {
@@ -201,7 +203,8 @@ impl PyJob {
         if let Some(lines) = tail {
             updates = updates.tail_lines(lines);
         }
-        Stream::new(updates.follow(), &self.settings, Item::Update)
+        let settings = Arc::clone(&self.settings);
+        Stream::new(updates.follow(), move |py, update| update_record(py, update, &settings))
     }
 
     /// Returns the events, oldest first; with `follow`, also those to come, until the end.
@@ -211,7 +214,7 @@ impl PyJob {
             true => self.job.events().follow(),
             false => self.job.events().stream(),
         };
-        Stream::new(events, &self.settings, Item::Event)
+        Stream::new(events, |py, event| event_record(py, &event))
     }
 
     /// Returns the lines of a task; with `follow`, also those to come, until the end.
@@ -223,7 +226,7 @@ impl PyJob {
             (false, None) => log.stream(),
             (false, Some(lines)) => last_lines(log, lines),
         };
-        Stream::new(items, &self.settings, Item::Line)
+        Stream::new(items, |py, item| line_record(py, &item))
     }
 
     /// Returns the numbers in the log that a regular expression finds.
@@ -238,7 +241,7 @@ impl PyJob {
         let values = self.log(task, None).values(regex);
         let values = values.map_err(|error| to_exception(py, &error))?;
         let numbers = if follow { values.follow() } else { values.stream() };
-        Ok(Stream::new(numbers, &self.settings, Item::Number))
+        Ok(Stream::new(numbers, |py, number| number_record(py, &number)))
     }
 
     /// Returns the usage of the machine of a task, in percent for each minute.
@@ -344,7 +347,7 @@ pub(crate) fn end<'py>(
         fields.del_item("limit_seconds")?;
     }
     fields.set_item("text", waited.outcome().to_string())?;
-    fields.set_item("job", PyJob::new(waited.job().clone(), settings).into_pyobject(py)?)?;
+    fields.set_item("job", PyJob::object(py, waited.job().clone(), settings)?)?;
     let events = waited.last_events().iter().map(|event| event_record(py, event));
     fields.set_item("last_events", events.collect::<PyResult<Vec<_>>>()?)?;
     fields.set_item("last_lines", waited.last_lines())?;
@@ -353,4 +356,52 @@ pub(crate) fn end<'py>(
         fields.set_item("problem", error.map(|error| error.to_string()))?;
     }
     record(py, "End", &fields)
+}
+
+/// Returns the record of the result of one of several jobs.
+pub(crate) fn submission<'py>(
+    py: Python<'py>,
+    index: usize,
+    result: Result<Waited, Error>,
+    settings: &Arc<Settings>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("index", index)?;
+    match result {
+        Ok(waited) => fields.set_item("end", end(py, &waited, settings)?)?,
+        Err(error) => fields.set_item("error", to_exception(py, &error))?,
+    }
+    record(py, "Submission", &fields)
+}
+
+fn update_record<'py>(
+    py: Python<'py>,
+    update: JobUpdate,
+    settings: &Arc<Settings>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    let kind = match update {
+        JobUpdate::Phase(job) => {
+            fields.set_item("job", PyJob::object(py, *job, settings)?)?;
+            "phase"
+        }
+        JobUpdate::Event(event) => {
+            fields.set_item("event", event_record(py, &event)?)?;
+            "event"
+        }
+        JobUpdate::Log { task, item } => {
+            fields.set_item("task", task)?;
+            fields.set_item("line", line_record(py, &item)?)?;
+            "log"
+        }
+        JobUpdate::Vanished => "vanished",
+        JobUpdate::Interrupted { error } => {
+            fields.set_item("error", to_exception(py, &error))?;
+            "interrupted"
+        }
+        JobUpdate::Resumed => "resumed",
+        _ => "other",
+    };
+    fields.set_item("kind", kind)?;
+    record(py, "Update", &fields)
 }

@@ -11,8 +11,10 @@ mod emulator;
 mod errors;
 mod job;
 mod options;
+mod records;
 mod request;
 mod runtime;
+mod settings;
 mod stream;
 
 use pyo3::pymodule;

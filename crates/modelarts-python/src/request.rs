@@ -19,9 +19,10 @@ use serde_json::Value;
 use crate::{
     convert::{records, to_object},
     errors::to_exception,
-    job::{PyJob, Settings},
+    job::PyJob,
     options::{Options, address, invalid},
     runtime::call,
+    settings::Settings,
 };
 
 /// Engine of a script for which none is given.
