@@ -1,4 +1,4 @@
-"""The section "From Python" of the README."""
+"""Code blocks of PYTEST.md."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import List
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "PYTEST.md"
 
 
 def blocks(language: str) -> List[str]:
-    """Returns the code blocks of the section."""
-    section = README.read_text(encoding="utf-8").partition("## From Python")[2]
-    section = section.partition("\n## ")[0]
-    found: List[str] = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    """Returns the code blocks of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    found: List[str] = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
     return found
 
 
