@@ -57,17 +57,17 @@
 // `CreateJob` holds the JSON of the request, which `json_edit` changes. `fields`, `setters` and
 // `field_path` set fields, with values of `channels`. `from_document` reads a job from JSON, YAML
 // or details, and `conversion` converts it into a request. `submission` looks up, validates and
-// creates the job. `creating_page_tests` writes the tables of CREATING.md.
+// creates the job. `parameters_page_tests` writes the tables of PARAMETERS.md.
 
 mod channels;
 mod conversion;
-#[cfg(test)]
-mod creating_page_tests;
 mod field_path;
 mod fields;
 mod from_document;
 mod json_edit;
 mod local_files;
+#[cfg(test)]
+mod parameters_page_tests;
 mod setters;
 mod submission;
 
