@@ -46,7 +46,9 @@ def replaced(target, chapter):
 def with_links(item):
     """Replaces the links of a chapter; other objects of the book stay as they are."""
     if "content" in item and item.get("path"):
-        item["content"] = LINK.sub(lambda link: replaced(link[0], item["path"]), item["content"])
+        text = LINK.sub(lambda link: replaced(link[0], item["path"]), item["content"])
+        # Without the fields at the beginning of SKILL.md.
+        item["content"] = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
     return item
 
 

@@ -43,7 +43,7 @@
 //! ```
 //!
 //! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to
-//! a running job, and lists all parameters.
+//! a running job, and [`guide::parameters`](crate::guide::parameters) lists all parameters.
 //!
 //! | for | see |
 //! |---|---|
@@ -107,7 +107,7 @@ use crate::{
 /// Builder of a job. Only [`look_up`](Self::look_up) and [`submit`](Self::submit) send requests.
 ///
 /// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request body.
-/// [`guide::creating`](crate::guide::creating) lists all parameters.
+/// [`guide::parameters`](crate::guide::parameters) lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {

@@ -49,6 +49,7 @@ fn all_pages() -> Vec<String> {
         "",
         "openapi/",
         "openapi/vectors/",
+        "book/src/concepts/",
         "crates/modelarts-api/",
         "crates/modelarts-emulator/",
         "crates/modelarts-ext/",
