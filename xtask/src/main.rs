@@ -9,10 +9,10 @@ mod docs;
 mod json;
 mod markdown;
 mod programs;
-mod readme;
 mod redocly;
 mod regenerate;
 mod spec;
+mod tables;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -53,8 +53,8 @@ enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Writes the table of operations in openapi/README.md
-    Readme {
+    /// Writes the tables of openapi/OPERATIONS.md and openapi/ERRORS.md
+    Tables {
         /// Fails on any difference instead of rewriting
         #[arg(long)]
         check: bool,
@@ -96,13 +96,13 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen { check } => {
-            let codes = [regenerate::run(check)?, json::run(check)?, readme::run(check)?];
+            let codes = [regenerate::run(check)?, json::run(check)?, tables::run(check)?];
             let failed = codes.into_iter().find(|code| *code != ExitCode::SUCCESS);
             Ok(failed.unwrap_or(ExitCode::SUCCESS))
         }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
-        Command::Readme { check } => readme::run(check),
+        Command::Tables { check } => tables::run(check),
         Command::Api { check } => api::run(check),
         Command::Dist { other: Some(Dist::Notices), .. } => {
             dist::notices().map(|()| ExitCode::SUCCESS)

@@ -1,7 +1,5 @@
 //! Functions that read and write Markdown.
 
-use anyhow::{Context, Result};
-
 /// Escapes a string as a table cell: a vertical bar would begin another cell, and a newline another
 /// row.
 pub fn cell(text: &str) -> String {
@@ -36,14 +34,6 @@ pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
 pub fn collapsed(summary: &str, text: &str) -> String {
     // The empty lines end the HTML block, so that the text is parsed as Markdown.
     format!("<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
-}
-
-/// Returns the text below a heading of the second level, up to the next such heading.
-pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
-    let mark = format!("\n## {heading}\n");
-    let (_, after) =
-        document.split_once(&mark).with_context(|| format!("there is no section {heading}"))?;
-    Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
 /// Returns the text with `inner` between two marks; `None` if the text lacks a mark.
@@ -125,15 +115,6 @@ mod tests {
     fn code_with_backquotes_stays_code() {
         assert_eq!(code("a"), "`a`");
         assert_eq!(code("a `b` c"), "`` a `b` c ``");
-    }
-
-    #[test]
-    fn a_section_ends_before_the_next() {
-        let text = "# T\n\n## A\n\none\n\n### B\n\ntwo\n\n## C\n\nthree\n";
-        assert_eq!(section(text, "A").unwrap(), "one\n\n### B\n\ntwo");
-        assert_eq!(section(text, "C").unwrap(), "three");
-        let error = section(text, "D").unwrap_err();
-        assert_eq!(error.to_string(), "there is no section D");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tests the statement of `openapi/README.md` about progenitor without the simplifications of
+//! Tests the statement of `openapi/CLIENTS.md` about progenitor without the simplifications of
 //! modelarts-api.
 // clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used)]
@@ -41,8 +41,8 @@ fn plain_progenitor_stops_at_a_204_beside_a_200_in_three_operations() {
     assert_eq!(without, OPERATIONS);
     assert!(generates(&description));
 
-    let readme = fs::read_to_string(openapi.join("README.md")).unwrap();
-    let line = readme.lines().find(|line| line.starts_with("- progenitor"));
+    let page = fs::read_to_string(openapi.join("CLIENTS.md")).unwrap();
+    let line = page.lines().find(|line| line.starts_with("- progenitor"));
     for operation in OPERATIONS {
         assert!(line.unwrap().contains(&format!("`{operation}`")));
     }

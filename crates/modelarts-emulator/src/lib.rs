@@ -36,9 +36,9 @@
 //! environment variables of the emulator. The emulator listens only on loopback addresses, and
 //! rejects requests with a foreign `Host` or `Origin`.
 //!
-//! [`guide::program`] describes the emulator as a program, with its operations, flavors and pools,
-//! [`guide::testing`] its use in test suites of any language, and [`guide::fields`] the treatment
-//! of each field of a job.
+//! [`guide`] has the pages of the emulator: [`guide::program`] describes it as a program,
+//! [`guide::testing`] its use in test suites of any language, and [`guide::container`] how a job
+//! runs.
 
 mod accounts;
 mod api;
@@ -136,14 +136,38 @@ pub mod faults {
 pub mod guide {
     //! Pages on the use of the emulator, as in the repository.
 
-    #[doc = include_str!("../README.md")]
+    #[doc = include_str!("../PROGRAM.md")]
     pub mod program {}
 
     #[doc = include_str!("../TESTING.md")]
     pub mod testing {}
 
+    #[doc = include_str!("../CONTROL-ROUTES.md")]
+    pub mod control_routes {}
+
+    #[doc = include_str!("../FAULTS.md")]
+    pub mod faults {}
+
+    #[doc = include_str!("../SIMULATION.md")]
+    pub mod simulation {}
+
+    #[doc = include_str!("../CONTAINER.md")]
+    pub mod container {}
+
+    #[doc = include_str!("../SLURM.md")]
+    pub mod slurm {}
+
+    #[doc = include_str!("../OPERATIONS.md")]
+    pub mod operations {}
+
     #[doc = include_str!("../FIELDS.md")]
     pub mod fields {}
+
+    #[doc = include_str!("../POOLS.md")]
+    pub mod pools {}
+
+    #[doc = include_str!("../OBS.md")]
+    pub mod obs {}
 }
 
 pub mod jobs {
@@ -335,7 +359,7 @@ pub mod slurm {
     //! Jobs on the nodes of a Slurm cluster (feature `slurm`).
     //!
     //! The emulator runs on a machine with the commands of Slurm, and shares a directory with all
-    //! nodes. `SLURM.md` in the repository describes the installation.
+    //! nodes. [`guide::slurm`](crate::guide::slurm) describes the installation.
     //!
     //! ```no_run
     //! use modelarts_emulator::Emulator;

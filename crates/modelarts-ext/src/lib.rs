@@ -5,52 +5,7 @@
 //! validated before it is created. A local emulator ([modelarts-emulator]) implements the same API
 //! and runs training scripts, so programs and tests can run without an account.
 //!
-//! # A first program
-//!
-//! ```toml
-//! [dependencies]
-//! modelarts-ext = "0.1"
-//! futures = "0.3"               # streams of lists and of followed jobs
-//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
-//!
-//! [dev-dependencies]            # for tests and examples
-//! modelarts-emulator = "0.1"
-//! ```
-//!
-//! Save this as `examples/first.rs` and run it with `cargo run --example first`. The emulator runs
-//! training scripts with python3, which must be on the `PATH`.
-//!
-//! ```
-//! use modelarts_emulator::{Emulator, Timing};
-//! use modelarts_ext::ClientBuilder;
-//!
-//! #[tokio::main]
-//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     // instant() omits the delays of the service. A local directory takes the place of OBS.
-//!     let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
-//!     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
-//!     emulator.put("bucket/code/train.py", "print('hello')\n")?;
-//!
-//!     let job = client
-//!         .training_jobs()
-//!         .create("first")
-//!         .preset_image("PyTorch", "pytorch_1.8.0")
-//!         .code_dir("obs://bucket/code/")
-//!         .boot_file("obs://bucket/code/train.py")
-//!         .flavor("modelarts.vm.cpu.2u")
-//!         .submit()
-//!         .await?;
-//!     let end = job.wait().await?;
-//!     assert!(end.is_completed());
-//!     println!("{} ran for {:?}", job.name(), end.job().time_run());
-//!     emulator.shutdown().await;
-//!     Ok(())
-//! }
-//! ```
-//!
-//! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
-//! and credentials from environment variables and files. Use paths, an image and a flavor of the
-//! project. The crate [modelarts-obs] uploads code and data to OBS, and downloads the outputs.
+#![doc = include_str!("../FROM-ZERO.md")]
 //!
 //! # Modules
 //!
@@ -63,7 +18,8 @@
 //! | [`credentials`] | keys, passwords, identity tokens, the metadata service, custom providers |
 //! | [`jobs`] | handles and details of jobs, search, metrics, stopping and deleting |
 //! | [`jobs::create`] | building, checking and submitting a job |
-//! | [`guide::creating`] | from a local script to a running job; all parameters of a job |
+//! | [`guide::creating`] | from a local script to a running job |
+//! | [`guide::parameters`], [`guide::environment`] | all parameters of a job; environment variables |
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds of jobs |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
 //! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, and numbers in it |
@@ -133,6 +89,12 @@ pub mod guide {
     #[cfg_attr(not(doctest), doc = include_str!("../CREATING.md"))]
     #[cfg_attr(doctest, doc = "The page is tested by modelarts-obs.")]
     pub mod creating {}
+
+    #[doc = include_str!("../PARAMETERS.md")]
+    pub mod parameters {}
+
+    #[doc = include_str!("../ENVIRONMENT.md")]
+    pub mod environment {}
 }
 
 pub use client::{Client, ClientBuilder, Response};

@@ -97,6 +97,11 @@ struct Repository;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// Runs the Rust examples in the page on directories and objects.
+#[cfg(doctest)]
+#[doc = include_str!("../TRANSFERS.md")]
+struct Transfers;
+
 /// Compiles the Rust examples in the page on creating jobs.
 #[cfg(doctest)]
 #[doc = include_str!("../../modelarts-ext/CREATING.md")]

@@ -55,11 +55,11 @@ def test_the_function_with_errors(modelarts: Emulator, capsys: pytest.CaptureFix
 
 
 def test_the_test(pytester: pytest.Pytester) -> None:
-    test = blocks("README.md", "python")[2]
+    [test] = blocks("PYTEST.md", "python")
     pytester.makepyfile(test_nightly=test)
     result = pytester.runpytest("test_nightly.py")
     result.assert_outcomes(passed=1)
-    output = blocks("README.md", "console")[-1].splitlines()
+    output = blocks("PYTEST.md", "console")[0].splitlines()
     result.stdout.fnmatch_lines([line for line in output if line.startswith("collected")])
 
 

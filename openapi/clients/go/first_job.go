@@ -70,7 +70,7 @@ func run(ctx context.Context) error {
 func setting(name string) string {
 	value := os.Getenv(name)
 	if value == "" {
-		log.Fatalf("error: %s is not set; the README of the description lists the variables", name)
+		log.Fatalf("error: %s is not set; CLIENTS.md lists the variables", name)
 	}
 	return value
 }

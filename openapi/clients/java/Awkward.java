@@ -10,8 +10,8 @@ import modelarts.model.TrainingJob;
 
 /**
  * Prints the value that the generated client reads from each unusual response, as {@code CASE JSON}
- * or {@code CASE ! EXCEPTION}. {@code openapi/clients/run} compares the lines with the table in the
- * README.
+ * or {@code CASE ! EXCEPTION}. {@code openapi/clients/run} compares the lines with the table in
+ * CLIENTS.md.
  */
 public final class Awkward {
     private interface Read {

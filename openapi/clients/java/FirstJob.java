@@ -138,7 +138,7 @@ public final class FirstJob {
     private static String setting(String name) {
         var value = System.getenv(name);
         if (value == null || value.isEmpty()) {
-            System.err.println("error: " + name + " is not set; the README of the description lists the variables");
+            System.err.println("error: " + name + " is not set; CLIENTS.md lists the variables");
             System.exit(1);
         }
         return value;

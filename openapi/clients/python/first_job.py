@@ -39,7 +39,7 @@ from sign import AccessKey
 def setting(name: str) -> str:
     if value := os.environ.get(name):
         return value
-    sys.exit(f"error: {name} is not set; the README of the description lists the variables")
+    sys.exit(f"error: {name} is not set; CLIENTS.md lists the variables")
 
 
 def job_request(name: str, obs: str) -> CreateTrainingJobRequest:

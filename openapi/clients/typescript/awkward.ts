@@ -1,5 +1,5 @@
 // Prints the value that the generated client reads from each unusual response, as `CASE JSON` or
-// `CASE ! ERROR`. `openapi/clients/run` compares the lines with the table in the README.
+// `CASE ! ERROR`. `openapi/clients/run` compares the lines with the table in CLIENTS.md.
 
 import createClient from "openapi-fetch";
 

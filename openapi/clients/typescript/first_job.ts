@@ -47,7 +47,7 @@ function follow(client: Modelarts, project_id: string, training_job_id: string):
 function setting(name: string): string {
   const value = process.env[name];
   if (value) return value;
-  console.error(`error: ${name} is not set; the README of the description lists the variables`);
+  console.error(`error: ${name} is not set; CLIENTS.md lists the variables`);
   process.exit(1);
 }
 

@@ -3,7 +3,7 @@
 //! Redocly builds the page from a copy of the description. In the copy, the extensions are
 //! converted to text.
 
-mod reference;
+pub mod reference;
 
 use std::{fs, path::Path};
 
@@ -22,11 +22,11 @@ const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"def
 pub fn build(page: &Path) -> Result<()> {
     let read = |file: &Path| fs::read_to_string(file).with_context(|| file.display().to_string());
     let description = workspace::description();
-    let readme = description.with_file_name("README.md");
+    let signing = description.with_file_name("SIGNING.md");
     let copy = workspace::root().join("target/docs/reference.yaml");
     fs::create_dir_all(copy.with_file_name(""))?;
     let complete = json::with_statuses(json::bundle(&description)?)?;
-    fs::write(&copy, reference::with_text(complete, &read(&readme)?)?)?;
+    fs::write(&copy, reference::with_text(complete, &read(&signing)?)?)?;
     // The option embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = read(page)?;

@@ -16,8 +16,9 @@ use crate::{
     spec::{Document, Operation},
 };
 
-/// Returns the description with its extensions as text. The section about signing is from `readme`.
-pub fn with_text(mut copy: Yaml, readme: &str) -> Result<String> {
+/// Returns the description with its extensions as text. The section about signing is the page
+/// `signing`.
+pub fn with_text(mut copy: Yaml, signing: &str) -> Result<String> {
     let description: Value = yaml_serde::from_value(copy.clone())?;
     let document = match Document::read(&description) {
         Ok(document) => document,
@@ -35,10 +36,10 @@ pub fn with_text(mut copy: Yaml, readme: &str) -> Result<String> {
     }
     let copy = copy.as_mapping_mut().context("the description is no map")?;
     without_extensions(copy);
-    let signing = markdown::section(readme, "Signing").context("README.md")?;
+    let (_, signing) = signing.split_once('\n').context("SIGNING.md is empty")?;
     let tags = copy.get_mut("tags").and_then(Yaml::as_sequence_mut);
     tags.context("the description has no tags")?.extend([
-        section("Signing", &markdown::without_relative_links(signing)),
+        section("Signing", &markdown::without_relative_links(signing.trim())),
         section("Errors of any operation", &errors(&document)),
         section("Events", &events(&document)),
         section("Waiters", &waiters(&document)),
@@ -133,18 +134,20 @@ fn errors(document: &Document) -> String {
     let rows = document.extensions.x_error_table.iter();
     let others = rows.filter(|row| row.any_operation || !named.contains(&&row.code));
     let (of_any, of_none): (Vec<_>, Vec<_>) = others.partition(|row| row.any_operation);
-    let listed = |rows: Vec<&ErrorRow>| {
-        let cells: Vec<_> = rows.iter().map(|row| cells(row, &by_effect(&row.retry))).collect();
-        table(HEADS, &cells)
-    };
     format!(
         "Every operation can answer with these codes, beside those that it lists. The last column \
          is for the same request: `no` means that it fails again, `later` that it may succeed \
          after a while, `when ready` that the thing asked for does not exist yet, `new token` that \
          it succeeds once with a new token.\n\n{}\n{}",
-        listed(of_any),
-        collapsed("Codes that no operation is known to use", &listed(of_none))
+        listed(&of_any),
+        collapsed("Codes that no operation is known to use", &listed(&of_none))
     )
+}
+
+/// Returns the table of rows.
+pub fn listed(rows: &[&ErrorRow]) -> String {
+    let cells: Vec<_> = rows.iter().map(|row| cells(row, &by_effect(&row.retry))).collect();
+    table(HEADS, &cells)
 }
 
 fn cells(row: &ErrorRow, again: &str) -> [String; 4] {
@@ -257,8 +260,8 @@ mod tests {
     #[test]
     fn the_reference_has_the_extensions_as_text() {
         let file = workspace::description();
-        let readme = fs::read_to_string(file.with_file_name("README.md")).unwrap();
-        let copy = with_text(json::bundle(&file).unwrap(), &readme).unwrap();
+        let signing = fs::read_to_string(file.with_file_name("SIGNING.md")).unwrap();
+        let copy = with_text(json::bundle(&file).unwrap(), &signing).unwrap();
         let copy: Yaml = yaml_serde::from_str(&copy).unwrap();
         let list = &copy["paths"]["/v2/{project_id}/algorithms"]["get"];
         let list_said = list["description"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Tables of flavors and pools in the README, generated from the catalog.
+//! Tables of flavors and pools in `POOLS.md`, generated from the catalog.
 
 use std::{env, fs, path::Path};
 
@@ -49,8 +49,8 @@ fn tables() -> String {
 }
 
 #[test]
-fn the_readme_has_the_tables_of_the_catalog() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+fn the_page_has_the_tables_of_the_catalog() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("POOLS.md");
     let page = fs::read_to_string(&file).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (tables_of_page, after) = rest.split_once(END).unwrap();
@@ -61,6 +61,6 @@ fn the_readme_has_the_tables_of_the_catalog() {
     }
     assert!(
         tables_of_page == tables(),
-        "the tables of README.md differ from the catalog; run the test with UPDATE=1"
+        "the tables of POOLS.md differ from the catalog; run the test with UPDATE=1"
     );
 }

@@ -191,7 +191,7 @@ for epoch in range(int(given['epochs'])):
 
 /// Modules of this program with tests of jobs that run as processes.
 const MODULES: [&str; 2] = ["execution::", "runner::"];
-/// Tests of what differs by the launcher, as the README of the emulator lists it.
+/// Tests of what differs by the launcher, as SLURM.md lists it.
 const SKIPPED: [&str; 9] = [
     // They start no processes, or have stand-ins for the commands.
     "runner::simulated::",

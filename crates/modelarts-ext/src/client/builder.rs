@@ -70,63 +70,8 @@ impl Default for CallSettings {
 }
 
 impl ClientBuilder {
-    /// Creates a builder that takes missing settings from the environment of the process. If
-    /// several environment variables of a setting are set, the first in this list applies:
-    ///
-    /// - endpoint: `MODELARTS_ENDPOINT`
-    /// - [cloud](Self::cloud): `MODELARTS_CLOUD`, which is `huawei` or `otc`
-    /// - region: `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`;
-    ///   otherwise the region in the source of the credentials
-    /// - project: the id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; the
-    ///   name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; otherwise the project in
-    ///   the source of the credentials
-    /// - endpoint of IAM: `HUAWEICLOUD_SDK_IAM_ENDPOINT`; otherwise the source of the credentials,
-    ///   `HW_AUTH_URL`, `OS_AUTH_URL`; otherwise the endpoint of IAM in the region
-    /// - [endpoint of OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs:
-    ///   `MODELARTS_OBS_ENDPOINT`; otherwise the endpoint of OBS in the region
-    ///
-    /// The endpoint of a service in a region comes from `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`
-    /// (such as `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), otherwise from
-    /// `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`), then the built-in table.
-    ///
-    /// Credentials come from the first of these sources that is present. If this source is invalid,
-    /// the client returns an error, because the next source may belong to another user.
-    ///
-    /// 1. an identity token ([`Oidc`](crate::credentials::Oidc)):
-    ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and
-    ///    `…_SESSION_NAME`, `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; the endpoint of STS
-    ///    is `HUAWEICLOUD_SDK_STS_ENDPOINT`, otherwise the endpoint of STS in the region
-    /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and for temporary keys
-    ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN`
-    /// 3. the variables of the Terraform provider: keys in `HW_ACCESS_KEY`, `HW_SECRET_KEY`, and
-    ///    for temporary keys `HW_SECURITY_TOKEN`; a token in `HW_AUTH_TOKEN`; a user and a
-    ///    [`Password`](crate::credentials::Password) in `HW_USER_NAME` (or `HW_USER_ID`),
-    ///    `HW_USER_PASSWORD`, and `HW_DOMAIN_NAME` or `HW_DOMAIN_ID`. It is an error if also
-    ///    `HW_ASSUME_ROLE_AGENCY_NAME` is set, because the client cannot assume an agency
-    /// 4. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and `OS_SECRET_KEY` (or
-    ///    `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and `OS_ACCESS_KEY_SECRET`), and for temporary
-    ///    keys `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`; a token in `OS_AUTH_TOKEN` or
-    ///    `OS_TOKEN`; a user and a [`Password`](crate::credentials::Password) in `OS_USERNAME` (or
-    ///    `OS_USER_ID`), `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
-    ///    `OS_USER_DOMAIN_ID` or `OS_DOMAIN_ID`
-    /// 5. the cloud in `clouds.yaml` that `OS_CLOUD` names
-    /// 6. `~/.huaweicloud/credentials`, section `[basic]`: `ak`, `sk`,
-    ///    `security_token`, `project_id`, `iam_endpoint`; or the file that
-    ///    `HUAWEICLOUD_SDK_CREDENTIALS_FILE` names
-    /// 7. the only cloud in `clouds.yaml`
-    /// 8. the metadata service, if enabled by [`metadata`](Self::metadata)
-    ///
-    /// The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported. If no
-    /// source is found and this variable is set, the error mentions it. In a pod, pass a
-    /// [`CachedProvider`](crate::credentials::CachedProvider) with a custom source to
-    /// [`credentials`](Self::credentials).
-    ///
-    /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, otherwise the first of
-    /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and `/etc/openstack/clouds.yaml`. The
-    /// settings of `secure.yaml` in the same directories (or in the file that
-    /// `OS_CLIENT_SECURE_FILE` names) take precedence. A cloud has `region_name`, and in `auth`
-    /// either `ak`, `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
-    /// `auth_url`, or `token`; also `project_id` or `project_name`.
+    /// Creates a builder that takes missing settings from the environment of the process: from the
+    /// variables and files that [`guide::environment`](crate::guide::environment) lists.
     ///
     /// Logs a warning with `tracing` if other users can access a file with secrets.
     pub fn from_env() -> Self {

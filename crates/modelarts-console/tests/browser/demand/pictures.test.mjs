@@ -1,4 +1,4 @@
-// Pictures of the page for documents. CONSOLE_PICTURES=1 writes them to docs/.
+// Pictures of the page for documents. CONSOLE_PICTURES=1 writes them to book/src/pictures.
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -6,7 +6,7 @@ import { Browser } from "../support/browser.mjs";
 import { seed } from "../support/sample.mjs";
 import { Server } from "../support/server.mjs";
 
-const DOCS = fileURLToPath(new URL("../../../../../docs/", import.meta.url));
+const PICTURES_FOLDER = fileURLToPath(new URL("../../../../../book/src/pictures/", import.meta.url));
 
 let server;
 let browser;
@@ -39,7 +39,7 @@ for (const [name, colorScheme, path, ready] of PICTURES) {
   test(`the picture ${name} is written`, { timeout: 60_000, skip }, async () => {
     const page = await browser.open(path(), { colorScheme, viewport: { width: 1200, height: 720 } });
     await ready(page).first().waitFor();
-    await page.screenshot({ path: `${DOCS}${name}.png`, animations: "disabled", caret: "hide" });
+    await page.screenshot({ path: `${PICTURES_FOLDER}${name}.png`, animations: "disabled", caret: "hide" });
     await page.context().close();
   });
 }

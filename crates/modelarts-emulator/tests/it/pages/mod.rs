@@ -4,7 +4,7 @@
 //! The Rust blocks are run by the tests of modelarts-ext, because they use its client.
 
 mod block;
-mod readme;
+mod reference;
 mod session;
 mod testing;
 mod variables;

@@ -1,4 +1,4 @@
-//! `TESTING.md`: its session with the control routes.
+//! `CONTROL-ROUTES.md`: its session. `TESTING.md`: the commands of its suites.
 
 use crate::pages::{
     block::blocks,
@@ -7,19 +7,16 @@ use crate::pages::{
 
 #[tokio::test]
 async fn the_session_of_the_page_runs() {
-    let mut console = Vec::new();
-    for block in blocks(include_str!("../../../TESTING.md")) {
-        console.push(steps(&block));
-    }
+    let console = |page| blocks(page).into_iter().flat_map(|block| steps(&block));
     // `examples/run` runs the two test suites.
-    let suites: Vec<_> = console.drain(..2).flatten().collect();
+    let suites: Vec<_> = console(include_str!("../../../TESTING.md")).collect();
     let last = ["examples/pytest", "npx vitest run"];
     for (suite, end) in
         suites.iter().filter(|step| step.command.starts_with("MODELARTS_EMULATOR=")).zip(last)
     {
         assert!(suite.command.ends_with(end), "{}", suite.command);
     }
-    let mut steps = console.into_iter().flatten();
+    let mut steps = console(include_str!("../../../CONTROL-ROUTES.md"));
     let place = tempfile::tempdir().unwrap();
     let session = Session::start(place.path(), &steps.next().unwrap()).await;
     let steps: Vec<Step> = steps.collect();

@@ -43,7 +43,7 @@
 //! ```
 //!
 //! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to
-//! a running job, and lists all parameters.
+//! a running job, and [`guide::parameters`](crate::guide::parameters) lists all parameters.
 //!
 //! | for | see |
 //! |---|---|
@@ -57,18 +57,18 @@
 // `CreateJob` holds the JSON of the request, which `json_edit` changes. `fields`, `setters` and
 // `field_path` set fields, with values of `channels`. `from_document` reads a job from JSON, YAML
 // or details, and `conversion` converts it into a request. `submission` looks up, validates and
-// creates the job. `creating_page_tests` writes the tables of CREATING.md.
+// creates the job. `parameters_page_tests` writes the tables of PARAMETERS.md.
 
 mod channels;
 mod conversion;
-#[cfg(test)]
-mod creating_page_tests;
 mod field_path;
 mod fields;
 mod from_document;
 mod json_edit;
 mod local_files;
 mod names;
+#[cfg(test)]
+mod parameters_page_tests;
 mod setters;
 mod submission;
 
@@ -109,7 +109,7 @@ use crate::{
 /// Builder of a job. Only [`look_up`](Self::look_up) and [`submit`](Self::submit) send requests.
 ///
 /// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request body.
-/// [`guide::creating`](crate::guide::creating) lists all parameters.
+/// [`guide::parameters`](crate::guide::parameters) lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {

@@ -157,10 +157,10 @@ fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     Some(pair)
 }
 
-/// Returns the type and the limits of each field in words, as listed in `CREATING.md`.
+/// Returns the type and the limits of each field in words, as listed in `PARAMETERS.md`.
 fn documented() -> BTreeMap<String, (String, String)> {
-    let page = include_str!("../../../CREATING.md");
-    let (_, table) = page.split_once("### All fields").unwrap();
+    let page = include_str!("../../../PARAMETERS.md");
+    let (_, table) = page.split_once("## All fields").unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
     rows.map(|row| {
         let mut cells = row.split(" | ");

@@ -1,5 +1,5 @@
-//! `cargo xtask readme`: generates the table of operations in openapi/README.md from the
-//! description.
+//! `cargo xtask tables`: generates the tables of operations, error codes and causes in pages of
+//! `openapi` from the description.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,40 +7,61 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
-use crate::{codegen, markdown, workspace};
+use yaml_serde::Value as Yaml;
 
-const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
-const END: &str = "<!-- cargo xtask readme: end -->\n";
+use crate::{codegen, docs::reference, json, markdown, spec::Document, workspace};
 
-/// Writes the table between its marks in the document. With `check`, fails if the table is
-/// outdated.
+const BEGIN: &str = "<!-- cargo xtask tables: begin -->\n";
+const END: &str = "<!-- cargo xtask tables: end -->\n";
+
+/// Writes the tables between their marks in the pages. With `check`, fails if a table is outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
-    let file = workspace::root().join("openapi/README.md");
-    let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let description = codegen::read(&workspace::description())?;
     let emulated = fs::read_to_string(workspace::emulated())?;
-    let after = replaced(&before, &table(&description, &refused(&emulated)?)?)?;
-    if before == after {
-        println!("the table of operations in openapi/README.md matches the description");
-        return Ok(ExitCode::SUCCESS);
+    let mut code = ExitCode::SUCCESS;
+    for (page, tables) in
+        [("OPERATIONS.md", table(&description, &refused(&emulated)?)?), ("ERRORS.md", errors()?)]
+    {
+        let file = workspace::description().with_file_name(page);
+        let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let after = replaced(&before, &tables).with_context(|| page.to_owned())?;
+        if before == after {
+            println!("the tables of openapi/{page} match the description");
+        } else if check {
+            println!("the tables of openapi/{page} are outdated; run `cargo xtask codegen`");
+            code = ExitCode::FAILURE;
+        } else {
+            fs::write(&file, after)?;
+            println!("openapi/{page} was rewritten");
+        }
     }
-    if check {
-        println!(
-            "the table of operations in openapi/README.md is outdated; run `cargo xtask codegen`"
-        );
-        return Ok(ExitCode::FAILURE);
-    }
-    fs::write(&file, after)?;
-    println!("openapi/README.md was rewritten");
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn replaced(text: &str, table: &str) -> Result<String> {
     markdown::between(text, BEGIN, END, table)
-        .with_context(|| format!("openapi/README.md lacks the marks {BEGIN}and {END}"))
+        .with_context(|| format!("the page lacks the marks {BEGIN}and {END}"))
+}
+
+/// Returns the tables of error codes and causes.
+fn errors() -> Result<String> {
+    let description = yaml_serde::from_value(json::bundle(&workspace::description())?)?;
+    let document = Document::read(&description);
+    let document = document.map_err(|offences| anyhow!(offences.join("\n")))?;
+    let causes: Yaml = yaml_serde::from_str(&fs::read_to_string(workspace::causes())?)?;
+    let causes = causes["causes"].as_sequence().context("causes.yaml has no causes")?;
+    let text = |cause: &Yaml, key| cause[key].as_str().unwrap_or_default().to_owned();
+    let rows: Vec<_> =
+        causes.iter().map(|it| [markdown::code(&text(it, "name")), text(it, "meaning")]).collect();
+    Ok(format!(
+        "## Error codes\n\n{}\n## Causes\n\nCauses of a failure, a stop or a wait, which \
+         [`causes.yaml`](README.md#causes) explains.\n\n{}",
+        reference::listed(&document.extensions.x_error_table.iter().collect::<Vec<_>>()),
+        markdown::table(["Cause", "Meaning"], &rows)
+    ))
 }
 
 /// Returns the operations that the emulator refuses: the constant `NOT_MODELLED` of its source.
@@ -164,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_that_of_the_description() {
+    fn the_tables_are_those_of_the_description() {
         let code = run(true).unwrap();
         assert_eq!(code, ExitCode::SUCCESS, "run `cargo xtask codegen`");
     }

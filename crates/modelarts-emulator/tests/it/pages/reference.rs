@@ -1,4 +1,5 @@
-//! `README.md`: its shell sessions, and its documents of users, jobs and scripts.
+//! Pages with the reference of the emulator: their shell sessions, and their documents of users, jobs
+//! and scripts.
 
 use std::{fs, path::Path};
 
@@ -13,13 +14,19 @@ use crate::{
     support::program::{self, Program},
 };
 
-const PAGE: &str = include_str!("../../../README.md");
+const PAGES: &str = concat!(
+    include_str!("../../../README.md"),
+    include_str!("../../../PROGRAM.md"),
+    include_str!("../../../FAULTS.md"),
+    include_str!("../../../OPERATIONS.md"),
+    include_str!("../../../SIMULATION.md"),
+);
 
-/// Returns the blocks of a language that contain a text.
+/// Returns the block of a language that contains a text.
 fn find(language: &str, text: &str) -> Block {
-    let mut found = blocks(PAGE).into_iter();
+    let mut found = blocks(PAGES).into_iter();
     let found = found.find(|block| block.language == language && block.text.contains(text));
-    found.unwrap_or_else(|| panic!("the page has no {language} block with {text}"))
+    found.unwrap_or_else(|| panic!("the pages have no {language} block with {text}"))
 }
 
 fn hidden(command: &str) -> Step {
@@ -54,17 +61,6 @@ async fn the_shell_blocks_of_the_page_run() {
     run.extend(steps(&find("console", "evil.example")));
     run.extend(steps(&find("console", "lost-answer")));
     session.run(&run).await;
-}
-
-#[tokio::test]
-async fn the_clock_of_the_page_moves() {
-    let place = tempfile::tempdir().unwrap();
-    let serve = Step {
-        command: "modelarts-emulator serve --clock manual".to_owned(),
-        output: "…".to_owned(),
-    };
-    let session = Session::start(place.path(), &serve).await;
-    session.run(&steps(&find("console", "advance_seconds"))).await;
 }
 
 #[tokio::test]
@@ -105,7 +101,7 @@ async fn the_program_reads_the_documents_of_the_page() {
         ("--seed", find("json", "\"exit_code\": 2")),
         ("--script", find("json", "\"runs\"")),
     ];
-    let all = blocks(PAGE);
+    let all = blocks(PAGES);
     let all = all.iter().filter(|block| block.language == "json");
     assert_eq!(all.count(), documents.len(), "a document is not tested");
     let mut flags = ["--runner", "simulated", "--clock", "manual"].map(str::to_owned).to_vec();

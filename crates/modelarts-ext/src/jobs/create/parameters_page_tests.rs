@@ -1,4 +1,4 @@
-//! Tables of all parameters in CREATING.md, generated from the fields and limits of the OpenAPI
+//! Tables of all parameters in PARAMETERS.md, generated from the fields and limits of the OpenAPI
 //! description and the list of rules.
 
 use std::{fmt::Write, path::Path};
@@ -43,11 +43,11 @@ struct Leaf {
 }
 
 const BEGIN: &str = "<!-- The rest is written by `UPDATE=1 cargo test -p modelarts-ext --lib \
-    creating_page`. -->\n\n";
+    parameters_page`. -->\n\n";
 
 #[test]
-fn creating_md_has_the_tables_of_the_code() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("CREATING.md");
+fn the_page_has_the_tables_of_the_code() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("PARAMETERS.md");
     let page = std::fs::read_to_string(&file).unwrap();
     let (text, tables) = page.split_once(BEGIN).unwrap();
     if std::env::var_os("UPDATE").is_some() {
@@ -56,15 +56,15 @@ fn creating_md_has_the_tables_of_the_code() {
     }
     assert!(
         tables == parameters_as_markdown(),
-        "CREATING.md is not what the tables say; run the tests with UPDATE=1"
+        "PARAMETERS.md is not what the tables say; run the tests with UPDATE=1"
     );
 }
 
-/// Returns the tables of CREATING.md.
+/// Returns the tables of PARAMETERS.md.
 fn parameters_as_markdown() -> String {
     let leaves = leaves();
     let mut page = String::new();
-    let _ = writeln!(page, "### Parameters in the form of the console\n");
+    let _ = writeln!(page, "## Parameters in the form of the console\n");
     let _ = writeln!(page, "| # | parameter | needed | in code | field | limits |");
     let _ = writeln!(page, "|---|---|---|---|---|---|");
     for (number, parameter) in (1..).zip(&form()) {
@@ -98,7 +98,7 @@ fn parameters_as_markdown() -> String {
             cell(&unique_limits.join("; ")),
         );
     }
-    let _ = writeln!(page, "\n### All fields of the request\n");
+    let _ = writeln!(page, "\n## All fields of the request\n");
     let _ = writeln!(page, "| field | holds | required | limit |");
     let _ = writeln!(page, "|---|---|---|---|");
     for leaf in &leaves {
