@@ -69,7 +69,7 @@ impl ExitStatus {
             "Follow it again: `modelarts watch JOB`.",
         ),
         Self::BrokenPipe
-            .means("the reader of stdout ended before the job", "`modelarts wait JOB`."),
+            .means("the reader of stdout ended before the job", "Run `modelarts wait JOB`."),
     ];
 
     /// Returns the exit code.
