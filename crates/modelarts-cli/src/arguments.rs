@@ -8,23 +8,11 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use crate::{commands::Command, context::CONTEXT_VARIABLE, output::OutputArguments};
+use crate::{
+    commands::Command, context::CONTEXT_VARIABLE, exit_status::ExitStatus, output::OutputArguments,
+};
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    completed, or the command succeeded
-  1    refused by the service, the network or this machine
-  2    wrong arguments
-  3    refused by the check; nothing was sent
-  4    no such job, or no such object
-  10   the job failed
-  11   the job ended abnormally
-  12   the job was terminated
-  13   the job was deleted meanwhile
-  124  the time limit passed
-  130  Ctrl-C, SIGTERM or SIGHUP; the job continues, except on this machine
-  141  the reader of stdout ended before the job
-
+const SETTINGS: &str = "\
 Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,
 HUAWEICLOUD_SDK_SK, HUAWEICLOUD_SDK_PROJECT_ID and MODELARTS_REGION, or files; `modelarts doctor`
 prints where each was found. The program sends nothing but the requests of its commands and of
@@ -35,10 +23,13 @@ completion: it has no telemetry.";
 #[command(
     name = "modelarts",
     version,
-    after_long_help = EXIT_CODES,
+    after_long_help = notes(),
     after_help = "Exit codes and settings: modelarts --help",
     infer_subcommands = false,
-    disable_help_subcommand = false
+    // The command `help` of this program also prints JSON.
+    disable_help_subcommand = true,
+    // The setting applies to all commands, but `context help` remains.
+    mut_subcommands(|command| command.defer(|command| command.disable_help_subcommand(false)))
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -64,6 +55,12 @@ pub(crate) struct GlobalArguments {
     /// Prints requests with their request ids on stderr; twice, also details.
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global")]
     pub(crate) verbose: u8,
+}
+
+/// Returns the text below the flags in the help of the program.
+fn notes() -> String {
+    let lines = ExitStatus::ALL.iter().map(|it| format!("  {:<3}  {}\n", it.code, it.meaning));
+    format!("Exit codes:\n{}\n{SETTINGS}", lines.collect::<String>())
 }
 
 /// Returns the definition of the command line, for manual pages and completion.

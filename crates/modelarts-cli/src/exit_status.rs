@@ -2,6 +2,19 @@
 
 use clap::ValueEnum;
 use modelarts_ext::Outcome;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// An exit code.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ExitCode {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// Its meaning.
+    pub(crate) meaning: &'static str,
+    /// Next step of the caller.
+    pub(crate) advice: &'static str,
+}
 
 /// Result of a command, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +49,29 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// All exit codes except those of tasks.
+    pub(crate) const ALL: &[ExitCode] = &[
+        Self::Success.means("completed, or the command succeeded", "Go on."),
+        Self::Refused.means(
+            "refused by the service, the network or this machine",
+            "Read the message; `modelarts doctor` checks settings and connection.",
+        ),
+        Self::Usage.means("wrong arguments", "Correct what the message names."),
+        Self::Unchecked.means("refused by the check; nothing was sent", "Correct each violation."),
+        Self::NotFound.means("no such job, or no such object", "Look at `modelarts ls`."),
+        Self::Failed.means("the job failed", "Run `modelarts explain JOB`; correct the cause."),
+        Self::Abnormal.means("the job ended abnormally", "Run `modelarts explain JOB`."),
+        Self::Terminated.means("the job was terminated", "Ask before you submit it again."),
+        Self::Vanished.means("the job was deleted meanwhile", "Ask before you submit it again."),
+        Self::TimedOut.means("the time limit passed", "Wait again: `modelarts wait JOB`."),
+        Self::Interrupted.means(
+            "Ctrl-C, SIGTERM or SIGHUP; the job continues, except on this machine",
+            "Follow it again: `modelarts watch JOB`.",
+        ),
+        Self::BrokenPipe
+            .means("the reader of stdout ended before the job", "Run `modelarts wait JOB`."),
+    ];
+
     /// Returns the exit code.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -55,6 +91,10 @@ impl ExitStatus {
             Self::Task(code) => code,
         }
     }
+
+    const fn means(self, meaning: &'static str, advice: &'static str) -> ExitCode {
+        ExitCode { code: self.code(), meaning, advice }
+    }
 }
 
 impl From<&Outcome> for ExitStatus {
@@ -73,7 +113,7 @@ impl From<&Outcome> for ExitStatus {
 /// Source of the exit code of a command that waits for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeSource {
-    /// 0 completed, 10 failed, 11 abnormal, 12 terminated, 13 deleted.
+    /// That of the outcome: `modelarts --help` lists the exit codes.
     Outcome,
     /// The exit code of the task that failed, if the job failed.
     Task,

@@ -51,6 +51,12 @@ impl Session {
         }
     }
 
+    /// Returns the definition of the command line without the commands `help` of commands, which
+    /// print the same as the command `help` of the program.
+    pub(crate) fn documented_command(&self) -> clap::Command {
+        (self.command)().mut_subcommands(|command| command.defer(|command| command))
+    }
+
     /// Returns `true` if the jobs are those that ran on this machine.
     pub(crate) fn has_records(&self) -> bool {
         self.place == Place::Records

@@ -4,6 +4,7 @@ mod api;
 mod catalog;
 mod console;
 mod create;
+mod help;
 mod jobs;
 mod record;
 mod schemas;
@@ -103,6 +104,8 @@ pub(crate) enum Command {
     Completion(setup::generated::Completion),
     /// Writes the manual pages.
     Man(setup::generated::Man),
+    /// Prints the help of the program or of a command, or the command line as JSON.
+    Help(help::Help),
 }
 
 impl Command {
@@ -125,6 +128,8 @@ impl Command {
     /// Returns an error if the command does not print this format.
     pub(crate) fn require_format(&self, format: Format) -> Result<(), Failure> {
         let (is_printed, rule) = match format {
+            // Text, unless the format is one of documents.
+            _ if matches!(self, Self::Help(_)) => return Ok(()),
             Format::Csv => (self.prints_rows(), "csv: the command prints no list"),
             Format::Job => (matches!(self, Self::Show(_)), "job: only `modelarts show` prints it"),
             _ => return Ok(()),
@@ -215,6 +220,7 @@ impl Command {
             Self::Doctor(command) => command.run(session).await,
             Self::Completion(command) => command.run(session).await,
             Self::Man(command) => command.run(session).await,
+            Self::Help(command) => command.run(session, schemas()).await,
         }
     }
 }

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::{
-    commands::{api, catalog, console, create, jobs, record, setup, sync},
+    commands::{api, catalog, console, create, help, jobs, record, setup, sync},
     failure::ErrorDocument,
     follow::{Item, JobEnd},
     output::{Row, SCHEMA_VERSION},
@@ -51,6 +51,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<setup::dev::DevReady>("dev");
     all.document::<console::ConsoleReady>("console");
     all.document::<setup::doctor::Report>("doctor");
+    all.document::<help::document::CommandLine>("command-line");
     all.0
 }
 

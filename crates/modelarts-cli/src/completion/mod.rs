@@ -10,7 +10,7 @@ pub(crate) use cache::{ENGINES, Entry, FLAVORS, JOBS, MAX_ENTRIES, remember};
 
 use std::{env, ffi::OsString, panic, process, sync::Arc};
 
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, Command, ValueHint, builder::StyledStr};
 use clap_complete::{ArgValueCandidates, CompletionCandidate, Shell, engine::complete};
 
 use crate::{
@@ -49,7 +49,7 @@ pub(crate) fn answer(command: fn() -> Command) -> bool {
     let is_local = words.iter().any(|word| word == "--local");
     let cache = if is_local { Cache::default() } else { Cache::of(&selection) };
     let cache = Arc::new(cache);
-    let lines = answers(with_candidates(command(), &cache), words);
+    let lines = answers(with_commands(with_candidates(command(), &cache)), words);
     let mut stdout = Stdout::lock();
     let _ = stdout.write(&lines).and_then(|()| stdout.flush());
     if !is_local && cache.claim_refresh(&selection) {
@@ -110,6 +110,18 @@ fn with_candidates(command: Command, cache: &Arc<Cache>) -> Command {
         }
     };
     command.mut_args(add).mut_subcommands(|command| with_candidates(command, cache))
+}
+
+/// Adds the names of the commands to the argument of `help`.
+fn with_commands(command: Command) -> Command {
+    let facts = |it: &Command| (it.get_name().to_owned(), it.get_about().cloned());
+    let names: Vec<_> = command.get_subcommands().map(facts).collect();
+    let candidate = |(name, about): &(String, Option<StyledStr>)| {
+        CompletionCandidate::new(name).help(about.clone())
+    };
+    let candidates = move || names.iter().map(candidate).collect();
+    let add = |argument: Arg| argument.add(ArgValueCandidates::new(candidates));
+    command.mut_subcommand("help", |help| help.mut_arg("command", add))
 }
 
 fn values(cache: &Cache, list: &str) -> Vec<CompletionCandidate> {

@@ -16,6 +16,7 @@ mod from_zero;
 mod jobs;
 mod manners;
 mod record;
+mod reference;
 mod schemas;
 mod setup;
 mod support;

@@ -26,8 +26,7 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        // The command `help` has no manual page.
-        let command = (session.command)().disable_help_subcommand(true);
+        let command = session.documented_command();
         let Some(directory) = self.dir else {
             let mut page = Vec::new();
             Page::new(command).render(&mut page)?;

@@ -1,6 +1,6 @@
 //! Comparison of two versions of a schema.
 
-use std::collections::BTreeSet;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// an enumeration. Descriptions do not count.
 pub(super) fn breaks(old: &Value, new: &Value) -> Vec<String> {
     let mut breaks = Vec::new();
-    Comparison { old, new }.compare(old, new, "", &mut breaks);
+    Comparison { old, new, active: RefCell::default() }.compare(old, new, "", &mut breaks);
     breaks
 }
 
@@ -17,10 +17,24 @@ pub(super) fn breaks(old: &Value, new: &Value) -> Vec<String> {
 struct Comparison<'a> {
     old: &'a Value,
     new: &'a Value,
+    /// References that are being followed, because a type may contain itself.
+    active: RefCell<Vec<[Value; 2]>>,
 }
 
 impl Comparison<'_> {
     fn compare(&self, old: &Value, new: &Value, path: &str, breaks: &mut Vec<String>) {
+        let references = [old["$ref"].clone(), new["$ref"].clone()];
+        if references.iter().any(Value::is_null) {
+            return self.compare_resolved(old, new, path, breaks);
+        }
+        if !self.active.borrow().contains(&references) {
+            self.active.borrow_mut().push(references);
+            self.compare_resolved(old, new, path, breaks);
+            self.active.borrow_mut().pop();
+        }
+    }
+
+    fn compare_resolved(&self, old: &Value, new: &Value, path: &str, breaks: &mut Vec<String>) {
         let (old, new) = (resolve(self.old, old), resolve(self.new, new));
         let place = if path.is_empty() { "the document" } else { path };
         if types(old) != types(new) {
@@ -111,7 +125,10 @@ fn sample() -> Value {
         "$defs": {"Task": {
             "type": "object",
             "required": ["name"],
-            "properties": {"name": {"type": "string"}},
+            "properties": {
+                "name": {"type": "string"},
+                "parts": {"type": "array", "items": {"$ref": "#/$defs/Task"}},
+            },
         }},
     })
 }
@@ -146,7 +163,8 @@ fn additions_are_compatible() {
     // A definition may have another name.
     assert_eq!(
         breaks_of(|new| {
-            let task = new["$defs"]["Task"].take();
+            let mut task = new["$defs"]["Task"].take();
+            task["properties"]["parts"]["items"]["$ref"] = "#/$defs/Worker".into();
             new["$defs"]["Worker"] = task;
             new["properties"]["tasks"]["items"]["$ref"] = "#/$defs/Worker".into();
         }),

@@ -43,8 +43,9 @@ for line in lines:
     print(seen.split(b"RESULT43=")[1].split(b"=END")[0].decode())
 "#;
 /// Lines that are completed, and their arguments then.
-const LINES: [(&str, &str); 7] = [
+const LINES: [(&str, &str); 8] = [
     ("modelarts ls --ph", "ls --phase"),
+    ("modelarts help doc", "help doctor"),
     ("modelarts logs le", "logs leaves-a2b3"),
     ("modelarts submit --flavor modelarts.vm.cpu.2", "submit --flavor modelarts.vm.cpu.2u"),
     ("modelarts submit --engine PyTorch:p", "submit --engine PyTorch:pytorch_1.8.0-cuda_10.2"),
