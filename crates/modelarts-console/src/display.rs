@@ -120,9 +120,9 @@ pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
     let zoned = text.parse::<jiff::Timestamp>();
     let time = zoned.or_else(|_| {
         let local: jiff::civil::DateTime = text.parse()?;
-        Ok::<_, jiff::Error>(local.to_zoned(jiff::tz::TimeZone::system())?.timestamp())
+        Ok::<_, jiff::Error>(local.to_zoned_datetime(jiff::tz::TimeZone::system())?.timestamp())
     });
-    time.map(SystemTime::from)
+    time.and_then(SystemTime::try_from)
 }
 
 /// Returns the name and the version of an engine, as far as they exist, otherwise its id.

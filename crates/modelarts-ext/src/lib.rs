@@ -50,9 +50,9 @@
 //! | `rustls` (default) | TLS by rustls, with ring and the certificates of the platform |
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `blocking` | the module `blocking`: calls without async, on a background runtime |
-//! | `jiff` | conversions between [`Timestamp`] and the times of jiff |
+//! | `jiff` | conversions between [`Timestamp`] and the times of jiff 1 |
 //! | `contexts` | [`Client::from_context`]: the settings of the tool `modelarts` |
-//! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
+//! | `chrono` | conversions between [`Timestamp`] and the times of chrono 0.4 |
 //! | `generate` | generates the code of modelarts-api at build time, instead of the packaged code |
 //!
 //! The crate installs no process-wide crypto provider; see [`client`] for programs with reqwest.

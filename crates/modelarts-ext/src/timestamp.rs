@@ -140,14 +140,7 @@ impl From<SystemTime> for Timestamp {
 /// Converts a time. A time that the platform cannot represent becomes the Unix epoch.
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
-        let since_epoch = time.0.as_duration();
-        let distance = since_epoch.unsigned_abs();
-        let time = if since_epoch.is_negative() {
-            Self::UNIX_EPOCH.checked_sub(distance)
-        } else {
-            Self::UNIX_EPOCH.checked_add(distance)
-        };
-        time.unwrap_or(Self::UNIX_EPOCH)
+        Self::try_from(time.0).unwrap_or(Self::UNIX_EPOCH)
     }
 }
 
@@ -183,8 +176,8 @@ impl From<jiff::Timestamp> for Timestamp {
 }
 
 #[cfg(feature = "jiff")]
-impl From<jiff::Zoned> for Timestamp {
-    fn from(time: jiff::Zoned) -> Self {
+impl From<jiff::ZonedDateTime> for Timestamp {
+    fn from(time: jiff::ZonedDateTime) -> Self {
         Self(time.timestamp())
     }
 }

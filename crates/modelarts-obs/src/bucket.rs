@@ -137,6 +137,13 @@ impl Bucket {
     /// Writes an object, and replaces an existing one. The contents are sent in one request, so
     /// they should be small; [`sync_up`](crate::Obs::sync_up) uploads files of any size.
     ///
+    /// ```no_run
+    /// # async fn example(bucket: modelarts_obs::Bucket) -> Result<(), modelarts_ext::Error> {
+    /// bucket.put("configs/bert.yaml", "epochs: 3\n").await?;
+    /// println!("written to {}", bucket.path("configs/bert.yaml")?);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error for an invalid key, and if the request fails.
     pub async fn put(&self, key: &str, contents: impl Into<Bytes>) -> Result<(), Error> {
@@ -151,6 +158,16 @@ impl Bucket {
     }
 
     /// Reads the contents of an object into memory.
+    ///
+    /// ```no_run
+    /// # async fn example(bucket: modelarts_obs::Bucket) -> Result<(), modelarts_ext::Error> {
+    /// match bucket.get("models/bert-base-1/metrics.json").await {
+    ///     Ok(contents) => println!("{}", String::from_utf8_lossy(&contents)),
+    ///     Err(error) if error.is_not_found() => println!("the job has not written it yet"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns an error for an invalid key, and if the request fails. If the object or the bucket

@@ -67,6 +67,15 @@ impl Obs {
     /// Creates a connection with the settings of a client: address, region, credentials, retry
     /// policy and certificates. No request is sent.
     ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_obs::Obs;
+    ///
+    /// let bucket = Obs::new(&client)?.bucket("my-bucket")?;
+    /// bucket.put("configs/bert.yaml", "epochs: 3\n").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error if the address of OBS is unknown or invalid, if the regions file is
     /// invalid, or if TLS cannot be set up.

@@ -35,7 +35,7 @@ pub(crate) fn non_empty(text: &Option<String>) -> Option<String> {
 /// Formats a time in the time zone of the user, with a `strftime` format.
 pub(crate) fn local_time(time: Timestamp, format: &str) -> String {
     let time = jiff::Timestamp::try_from(SystemTime::from(time)).unwrap_or_default();
-    time.to_zoned(TimeZone::system()).strftime(format).to_string()
+    time.to_zoned_datetime(TimeZone::system()).strftime(format).to_string()
 }
 
 /// Returns the style of the events of a level; `None` if the level needs no attention.

@@ -79,7 +79,7 @@ impl Timestamp {
             return None;
         }
         let civil = DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
-        let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
+        let zoned = civil.to_zoned_datetime(TimeZone::UTC).ok()?;
         Some(Self(zoned.timestamp().as_millisecond()))
     }
 

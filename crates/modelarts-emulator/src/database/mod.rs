@@ -79,7 +79,7 @@ struct Progress {
 impl Database {
     /// Opens the database file, or creates it. Without a path, the database is in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
-        let connection = match path {
+        let mut connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
                 // The file contains keys and tokens, so only the current user may read it.
@@ -98,7 +98,7 @@ impl Database {
                 Connection::open(path)?
             }
         };
-        prepare(&connection).map_err(|error| match error {
+        prepare(&mut connection).map_err(|error| match error {
             DatabaseError::Sqlite(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
             {
@@ -135,6 +135,13 @@ impl Database {
     ) -> rusqlite::Result<R> {
         let inner = self.shared.inner.lock();
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
+    }
+
+    /// Changes the settings of the connection, such as its handlers.
+    #[cfg(test)]
+    pub(crate) fn configure(&self, change: impl FnOnce(&mut Connection) -> rusqlite::Result<()>) {
+        let mut inner = self.shared.inner.lock();
+        change(inner.connection.as_mut().unwrap()).unwrap();
     }
 
     /// Executes a change, unless earlier changes cannot be stored. After an error of the change
@@ -333,7 +340,7 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Locks the file, and checks its layout and its pages. Creates the tables in an empty file.
-fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
+fn prepare(connection: &mut Connection) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -344,7 +351,7 @@ fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     // Only a commit writes to the disk, so that only a commit fails if the disk is full.
     connection.pragma_update(None, "cache_spill", false)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    redo::enable(connection);
+    redo::enable(connection)?;
     // In this locking mode, the lock is held until the file is closed.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;

@@ -13,8 +13,8 @@ thread_local! {
 }
 
 /// Makes the statements of a connection available to [`record`].
-pub(super) fn enable(connection: &Connection) {
-    connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(add));
+pub(super) fn enable(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(add))
 }
 
 /// Executes `change`, and returns its result and the executed statements with their values.

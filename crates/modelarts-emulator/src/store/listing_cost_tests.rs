@@ -60,19 +60,13 @@ fn steps(store: &JobStore, selection: &Selection) -> u64 {
     let first = store.list("p", selection).unwrap();
     assert!(!first.jobs.is_empty(), "{selection:?}");
     let count = |handler: Option<Arc<AtomicU64>>| {
-        let set = |connection: &Connection| {
-            connection.progress_handler(
-                1,
-                handler.map(|steps| {
-                    move || {
-                        steps.fetch_add(1, Ordering::Relaxed);
-                        false
-                    }
-                }),
-            );
-            Ok(())
-        };
-        store.database.read(set).unwrap();
+        let handler = handler.map(|steps| {
+            move || {
+                steps.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+        });
+        store.database.configure(|connection| connection.progress_handler(1, handler));
     };
     count(Some(Arc::clone(&counted)));
     let second = store.list("p", selection).unwrap();

@@ -229,6 +229,16 @@ impl ClientBuilder {
     ///
     /// [`timeout`](Self::timeout) excludes the time for which a call waits for the limit, and
     /// [`overall_timeout`](Self::overall_timeout) includes it.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::ClientBuilder;
+    ///
+    /// // Five programs with this limit send at most ten requests per second together.
+    /// let client = ClientBuilder::from_env().rate_limit(2.0).build()?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.calls.calls_per_second = Some(requests_per_second);
         self
@@ -261,6 +271,18 @@ impl ClientBuilder {
     }
 
     /// Sets the retry policy.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    /// use modelarts_ext::{ClientBuilder, RetryPolicy};
+    ///
+    /// // For a user who waits for the answer: one retry, and none after five seconds.
+    /// let policy = RetryPolicy::default().max_attempts(2).max_elapsed(Duration::from_secs(5));
+    /// let client = ClientBuilder::from_env().retry(policy).build()?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.calls.retry = policy;
         self
@@ -273,6 +295,17 @@ impl ClientBuilder {
     }
 
     /// Sets the time limit of a call, including all attempts. Default: 2 minutes.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    /// use modelarts_ext::ClientBuilder;
+    ///
+    /// // A call with all its attempts and pauses takes at most 20 seconds.
+    /// let client = ClientBuilder::from_env().timeout(Duration::from_secs(20)).build()?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.calls.timeout = timeout;
         self

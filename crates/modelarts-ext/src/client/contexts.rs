@@ -133,6 +133,16 @@ impl Client {
     /// Creates a client with the settings of a context of the tool `modelarts`, such as `dev` of an
     /// emulator that `modelarts dev` started. Requires the feature `contexts`.
     ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::Client;
+    ///
+    /// // `modelarts dev` has started an emulator and created the context `dev`.
+    /// let client = Client::from_context("dev")?;
+    /// println!("project {} at {}", client.project_id(), client.endpoint());
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns the errors of [`ClientBuilder::from_context`], and an error for a missing setting.
     pub fn from_context(name: &str) -> Result<Self, Error> {

@@ -177,6 +177,19 @@ impl Client {
     }
 
     /// Returns a copy of the client with another time limit for each call.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let hasty = client.with_timeout(Duration::from_secs(5));
+    /// match hasty.training_jobs().get("cf63aba9-63b1-4219-b717-708a2665100b").await {
+    ///     Ok(job) => println!("{job}"),
+    ///     Err(error) if error.is_timeout() => println!("no response within 5 seconds"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         self.with_transport(|transport| transport.timeout = timeout)

@@ -40,11 +40,34 @@ const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
 
 impl Client {
     /// Creates a builder without settings.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Client, Credentials};
+    ///
+    /// let client = Client::builder()
+    ///     .region("eu-de")
+    ///     .project_id("0123456789abcdef0123456789abcdef")
+    ///     .credentials(Credentials::keys("access-key", "secret-key"))
+    ///     .build()?;
+    /// assert_eq!(client.endpoint(), "https://modelarts.eu-de.otc.t-systems.com/");
+    /// # Ok(()) }
+    /// ```
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
     /// Creates a client with the settings in the environment; see [`ClientBuilder::from_env`].
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::Client;
+    ///
+    /// // MODELARTS_REGION, HW_PROJECT_ID, HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK are set.
+    /// let client = Client::from_env()?;
+    /// println!("project {} at {}", client.project_id(), client.endpoint());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns an error if a setting is missing or invalid. The message names the variables.
@@ -65,6 +88,17 @@ impl Client {
 impl ClientBuilder {
     /// Creates the client without sending a request. The id of the project must be set.
     ///
+    /// ```
+    /// use modelarts_ext::Client;
+    ///
+    /// // The region has an endpoint. Project and credentials are missing.
+    /// if let Err(error) = Client::builder().region("eu-de").build() {
+    ///     eprintln!("{error}");
+    /// #   assert_eq!(error.kind(), modelarts_ext::ErrorKind::Config);
+    /// }
+    /// # assert!(Client::builder().region("eu-de").build().is_err());
+    /// ```
+    ///
     /// # Errors
     /// Returns an error if a setting is invalid or missing. The message lists all missing settings.
     pub fn build(self) -> Result<Client, Error> {
@@ -76,6 +110,15 @@ impl ClientBuilder {
     /// Creates the client, and looks up the id of the project if it is not set: in the token of a
     /// [`Password`](crate::credentials::Password), otherwise in IAM, by the name of the project or,
     /// without a name, of the region. Without either, IAM must return a single project.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::ClientBuilder;
+    ///
+    /// let client = ClientBuilder::from_env().project_name("eu-de_vision").connect().await?;
+    /// println!("the id of the project is {}", client.project_id());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns the errors of [`build`](Self::build), and an error if the look-up fails.

@@ -113,7 +113,7 @@ fn parse_time(text: &str) -> Option<SystemTime> {
     let is_end = |c: char| c == ',' || c == '"' || c.is_whitespace();
     let text = text.trim_start().split(is_end).next()?;
     let time: jiff::Timestamp = text.trim_end_matches('.').parse().ok()?;
-    Some(time.into())
+    time.try_into().ok()
 }
 
 #[derive(Debug, PartialEq, Eq)]

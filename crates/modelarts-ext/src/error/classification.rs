@@ -15,6 +15,12 @@ const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 impl Error {
     /// Returns `true` if the service may have executed the call despite the error: the response was
     /// lost or late, cannot be decoded, or is not a rejection by the service.
+    ///
+    /// # Troubleshooting
+    /// The change may have happened, so a job may exist and incur costs. Usual causes are a broken
+    /// connection, a [time limit](Self::is_timeout), and a gateway that responded for the service.
+    /// Read the resource before a retry. To create a job, use a call that can be repeated:
+    /// [`submit_or_adopt`](crate::CreateJob::submit_or_adopt).
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
@@ -49,6 +55,12 @@ impl Error {
     }
 
     /// Returns `true` if the job, or another resource, does not exist. For jobs, the status is 400.
+    ///
+    /// # Troubleshooting
+    /// The id or the name is wrong, the resource was deleted, or it is in another project, region
+    /// or workspace. Compare the console with [`Client::project_id`](crate::Client::project_id) and
+    /// [`Client::endpoint`](crate::Client::endpoint). [`Client::origins`](crate::Client::origins)
+    /// names their settings.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::NotFound
@@ -86,24 +98,47 @@ impl Error {
     }
 
     /// Returns `true` if the service rejected the call because of too many requests.
+    ///
+    /// # Troubleshooting
+    /// The call was not executed, and the retries did not suffice: several programs use the
+    /// project, or one calls in a loop. Continue after [`retry_after`](Self::retry_after), set a
+    /// [`rate_limit`](crate::ClientBuilder::rate_limit), and wait for many jobs with
+    /// [`wait_all`](crate::TrainingJobs::wait_all).
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
     }
 
     /// Returns `true` if the call conflicts with the state of a resource, or a job name is in use.
+    ///
+    /// # Troubleshooting
+    /// The name of the job is in use in its workspace, or its phase excludes the call, such as the
+    /// stop of a job that has ended. Choose another name, or take the existing job with
+    /// [`submit_or_adopt`](crate::CreateJob::submit_or_adopt). For a phase, read the job again.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409) || self.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME)
     }
 
     /// Returns `true` if a time limit of the client, a gateway or the service was reached.
+    ///
+    /// # Troubleshooting
+    /// A change may have happened; see [`is_uncertain`](Self::is_uncertain). Usual causes are a
+    /// network without access to the [endpoint](crate::Client::endpoint), a missing proxy, and an
+    /// overloaded service. If calls are only slow, set a longer
+    /// [`timeout`](crate::ClientBuilder::timeout).
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
     }
 
     /// Returns `true` if the credentials are missing or rejected, or lack a permission.
+    ///
+    /// # Troubleshooting
+    /// Usual causes are wrong or expired keys, keys of another cloud or project, and with status
+    /// 403, a missing permission. [`advice`](Self::advice) states the cause, if known, and
+    /// [`Client::origins`](crate::Client::origins) the source of the credentials. Do not call in a
+    /// loop: IAM locks a user after five wrong passwords.
     #[must_use]
     pub fn is_auth(&self) -> bool {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
@@ -111,6 +146,11 @@ impl Error {
 
     /// Returns `true` if the result or the operation will be available later, such as the log of a
     /// job that is not running yet, or a node of a pool that is still starting.
+    ///
+    /// # Troubleshooting
+    /// The job is still queued, or its task has just started. Call again after a few seconds, or
+    /// use [`JobHandle::follow`](crate::JobHandle::follow), which waits for events and logs. For a
+    /// job that stays queued, [`JobHandle::explain`](crate::JobHandle::explain) states the reason.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         let is_poll = self.known_code().is_some_and(|code| code.retry(Effect::Read) == Retry::Poll);
@@ -118,6 +158,12 @@ impl Error {
     }
 
     /// Returns `true` if the same call may succeed later without a change.
+    ///
+    /// # Troubleshooting
+    /// The network or the service failed for longer than the [retry policy](crate::RetryPolicy)
+    /// allows. Repeat the call after [`retry_after`](Self::retry_after) or a minute, but a creation
+    /// only if it is not [uncertain](Self::is_uncertain). If the error persists, give the
+    /// [`request_id`](Self::request_id) to the support of the cloud.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         if let Some(retryable) = self.0.retryable {

@@ -31,7 +31,7 @@ pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
 }
 
 fn parse_date(text: &str) -> Option<SystemTime> {
-    Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp().into())
+    jiff::fmt::rfc2822::parse(text).ok()?.timestamp().try_into().ok()
 }
 
 #[cfg(test)]

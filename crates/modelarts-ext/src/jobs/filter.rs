@@ -47,6 +47,16 @@ pub struct TimeKey(FilterKey);
 
 impl Filter {
     /// Filters by the phase of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Filter, types::Phase};
+    ///
+    /// let is_active = Filter::phase().is_in([Phase::Pending, Phase::Running]);
+    /// let jobs = client.training_jobs().list().filter(is_active).collect(100).await?;
+    /// println!("{} jobs wait or run", jobs.len());
+    /// # Ok(()) }
+    /// ```
     pub fn phase() -> SetKey<Phase> {
         SetKey(FilterKey::Phase, PhantomData)
     }
@@ -97,6 +107,17 @@ impl Filter {
     }
 
     /// Filters by the name of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::Filter;
+    ///
+    /// let sweep = client.training_jobs().list().filter(Filter::name().like("sweep-"));
+    /// for job in sweep.collect(100).await? {
+    ///     println!("{job}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn name() -> TextKey {
         TextKey(FilterKey::Name)
     }
@@ -227,6 +248,18 @@ impl TimeKey {
     /// (120 searches). To resume such a list, keep the start; the end may differ.
     ///
     /// Several conditions on a time are combined to their common range, which must not be empty.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Filter, Timestamp};
+    ///
+    /// let start: Timestamp = "2026-01-01T00:00:00+08:00".parse()?;
+    /// let end: Timestamp = "2026-02-01T00:00:00+08:00".parse()?;
+    /// let january = Filter::create_time().between(start, end);
+    /// let jobs = client.training_jobs().list().filter(january).collect(1000).await?;
+    /// println!("{} jobs", jobs.len());
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn between(self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Filter {
         let (start, end) = (start.into(), end.into());

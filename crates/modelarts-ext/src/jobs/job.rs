@@ -129,6 +129,16 @@ impl JobHandle {
     /// If the response is lost, the stop is sent again. If the service rejects the second request,
     /// because the first succeeded or the job has ended, the current job is returned.
     ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// match job.terminate().await {
+    ///     Ok(_) => println!("{}", job.wait().await?.outcome()),
+    ///     Err(error) if error.is_conflict() => println!("the job has already ended"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error with [`Error::is_conflict`] if the job has already ended.
     pub async fn terminate(&self) -> Result<Job, Error> {
@@ -170,6 +180,16 @@ impl JobHandle {
     /// [`wait`](Self::wait) then ends with [`Outcome::Vanished`](crate::Outcome::Vanished). To
     /// confirm the deletion, call [`get`](Self::get) until it fails with [`Error::is_not_found`];
     /// on the emulator, await `Emulator::wait_until_gone`.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// match job.delete().await {
+    ///     Ok(()) => println!("{} is being deleted", job.name()),
+    ///     Err(error) if error.is_not_found() => println!("the job no longer exists"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns an error with [`Error::is_not_found`] if the job does not exist.
@@ -301,6 +321,14 @@ impl Job {
     }
 
     /// Reads the job again, with one call.
+    ///
+    /// ```no_run
+    /// # async fn example(mut job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// println!("the job was {}", job.phase());
+    /// job.refresh().await?;
+    /// println!("the job is {}", job.phase());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns the errors of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).

@@ -49,6 +49,20 @@ pub struct JobQuery {
 impl TrainingJobs {
     /// Searches for jobs, newest first. Without conditions, the list has all jobs. Offsets count
     /// pages; in older releases of the service, they count records (`openapi/SOURCES.md`, D-57).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # hello(&emulator, &client, "bert-1")?.submit().await?;
+    /// use modelarts_ext::Filter;
+    ///
+    /// let jobs = client.training_jobs().list().filter(Filter::name().like("bert"));
+    /// for job in jobs.collect(20).await? {
+    ///     println!("{job}");
+    /// #   assert_eq!(job.name(), "bert-1");
+    /// }
+    /// # Ok(()) }) }
+    /// ```
     pub fn list(&self) -> ListJobs {
         List::new(Box::new(JobQuery {
             client: self.client().clone(),
@@ -65,6 +79,16 @@ impl TrainingJobs {
     ///
     /// The service searches workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a
     /// project without other workspaces. [`ListJobs::get_by_name`] searches another workspace.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// match client.training_jobs().get_by_name("bert-base-1").await {
+    ///     Ok(job) => println!("{} is {}", job.id(), job.phase()),
+    ///     Err(error) if error.is_not_found() => println!("no job has this name"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns the errors of [`ListJobs::get_by_name`].

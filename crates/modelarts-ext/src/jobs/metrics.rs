@@ -113,6 +113,14 @@ impl JobHandle {
     /// [started](crate::jobs::Job::started_at) when it was last read; both within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// for series in job.metrics("worker-0").await? {
+    ///     println!("{}: mean {:?} %, max {:?} %", series.metric(), series.mean(), series.max());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error with [`Error::is_not_ready`] before the start and before the first values.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {

@@ -55,6 +55,16 @@ impl TrainingJobs {
 
     /// Returns a job with its details.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let id = hello(&emulator, &client, "bert")?.submit().await?.id().to_owned();
+    /// let job = client.training_jobs().get(&id).await?;
+    /// println!("{} is {}, created at {:?}", job.name(), job.phase(), job.created_at());
+    /// # assert_eq!(job.name(), "bert");
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error for an invalid id, or with [`Error::is_not_found`] for a missing job.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {

@@ -43,6 +43,14 @@ use crate::{
 impl Client {
     /// Creates a call of the operation with this name, such as `ListTrainingJobEvents`.
     ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// let call = client.operation("ShowTrainingJobDetails")?;
+    /// let call = call.parameter("training_job_id", "cf63aba9-63b1-4219-b717-708a2665100b");
+    /// println!("{}", call.send().await?["status"]["phase"]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error if the description contains no operation with this name.
     pub fn operation(&self, name: &str) -> Result<OperationCall, Error> {

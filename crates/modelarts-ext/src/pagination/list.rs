@@ -63,6 +63,23 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     }
 
     /// Resumes the list at a position of the same list with the same conditions.
+    ///
+    /// ```no_run
+    /// # type Result = std::result::Result<(), Box<dyn std::error::Error>>;
+    /// # async fn example(client: modelarts_ext::Client) -> Result {
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut list = client.training_jobs().list().oldest_first();
+    /// if let Ok(saved) = std::fs::read("position.json") {
+    ///     list = list.resume(serde_json::from_slice(&saved)?);
+    /// }
+    /// let mut pages = list.pages();
+    /// while let Some(page) = pages.try_next().await? {
+    ///     println!("{} more jobs", page.items.len());
+    ///     std::fs::write("position.json", serde_json::to_vec(&page.position)?)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
@@ -75,17 +92,51 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     }
 
     /// Returns a stream of the rows. Pages are requested when the stream is polled.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # hello(&emulator, &client, "bert")?.submit().await?;
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut jobs = client.training_jobs().list().stream();
+    /// while let Some(job) = jobs.try_next().await? {
+    ///     println!("{job}");
+    /// #   assert_eq!(job.name(), "bert");
+    /// }
+    /// # Ok(()) }) }
+    /// ```
     #[must_use]
     pub fn stream(self) -> PageStream<T> {
         page::rows(self.pages())
     }
 
     /// Returns the first rows of the list, up to `max`, or the error of [`stream`](Self::stream).
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// // The ten newest jobs.
+    /// for job in client.training_jobs().list().collect(10).await? {
+    ///     println!("{job}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
         self.stream().take(max).try_collect().await
     }
 
     /// Returns a stream of the pages.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut pages = client.training_jobs().list().page_size(20).pages();
+    /// while let Some(page) = pages.try_next().await? {
+    ///     println!("{} of {:?} jobs", page.items.len(), page.total);
+    /// }
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn pages(self) -> PageStream<Page<T>> {
         self.checked_pages().unwrap_or_else(page::error_stream)

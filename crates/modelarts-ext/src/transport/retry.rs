@@ -71,6 +71,16 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// Returns a policy without retries, except with new credentials or the corrected time.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{ClientBuilder, RetryPolicy};
+    ///
+    /// // The program has a retry loop of its own.
+    /// let client = ClientBuilder::from_env().retry(RetryPolicy::none()).build()?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn none() -> Self {
         Self { max_attempts: 1, ..Self::default() }

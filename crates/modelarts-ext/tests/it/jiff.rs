@@ -14,7 +14,7 @@ fn times_convert_to_jiff_and_back() {
         let converted = jiff::Timestamp::from(time);
         assert_eq!(converted, text.parse::<jiff::Timestamp>().unwrap());
         assert_eq!(Timestamp::from(converted), time);
-        assert_eq!(Timestamp::from(converted.to_zoned(TimeZone::UTC)), time);
+        assert_eq!(Timestamp::from(converted.to_zoned_datetime(TimeZone::UTC)), time);
     }
     assert_eq!(jiff::Timestamp::from(Timestamp::MAX), jiff::Timestamp::MAX);
     assert_eq!(Timestamp::from(jiff::Timestamp::MIN), Timestamp::MIN);

@@ -51,6 +51,16 @@ impl Staging {
     /// The patterns of `.modelartsignore` apply, and if the directory itself has no such file,
     /// those of `.gitignore`. The module [`sync`](crate::sync) lists what is always left out.
     ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     staging: modelarts_obs::Staging, job: modelarts_ext::CreateJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// let code = staging.code("./src").boot_file("train.py").await?;
+    /// let job = job.code_dir(code.url()).boot_file(format!("{}train.py", code.url()));
+    /// println!("{}", job.submit().await?);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error before the upload if the directory does not exist or has no files, if the
     /// boot file is missing or left out, and if the directory exceeds a limit of the service: 1,000

@@ -52,6 +52,17 @@ impl Staging {
     /// workspace of the job is searched, too. A job that is submitted during the upload is not
     /// found.
     ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     staging: modelarts_obs::Staging, job: modelarts_ext::CreateJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// let data = staging.data("./images").await?;
+    /// println!("{} files sent to {}", data.summary.transferred.files, data.path);
+    /// let job = job.input("data_url", data.url());
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns an error before the upload if the directory is missing, has no files, or has changes
     /// while such jobs exist. The upload returns the errors of [`sync_up`](crate::Obs::sync_up).

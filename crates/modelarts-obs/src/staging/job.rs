@@ -19,6 +19,17 @@ use crate::{
 pub trait CreateJobExt {
     /// Stages directories for the job: its code and its data are local directories, and its outputs
     /// get new addresses. The module [`staging`](crate::staging) contains an example.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     job: modelarts_ext::CreateJob, staging: modelarts_obs::Staging
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_obs::CreateJobExt;
+    ///
+    /// let job = job.stage(&staging).code("./src", "train.py").data("data_url", "./images");
+    /// println!("{}", job.output("train_url").submit().await?);
+    /// # Ok(()) }
+    /// ```
     fn stage(self, staging: &Staging) -> StageJob;
 }
 
@@ -104,6 +115,16 @@ impl StageJob {
     /// `boot_file` is `None`, the job needs a [`command`](CreateJob::command), which finds the code
     /// in `${MA_JOB_DIR}/<name of the directory>`. [`data`](Self::data) directories inside the code
     /// directory are not sent with the code.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     job: modelarts_obs::staging::StageJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// // `train.py` starts, and the directory `src/results` is not sent.
+    /// let job = job.code("./src", "train.py").exclude("results");
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn code<'a>(
         mut self,
         directory: impl AsRef<Path>,
@@ -135,6 +156,18 @@ impl StageJob {
     /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) downloads the files of the
     /// output. If the job already has an output with this name, for example because it was copied,
     /// the output gets the new address, and keeps its other settings.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     job: modelarts_obs::staging::StageJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_obs::JobExt;
+    ///
+    /// let job = job.output("train_url").submit().await?;
+    /// job.wait().await?.success()?;
+    /// job.download_outputs("./model").await?;
+    /// # Ok(()) }
+    /// ```
     pub fn output(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
@@ -155,6 +188,17 @@ impl StageJob {
     }
 
     /// Changes the job with any of its setters, such as `configure(|job| job.env("A", "1"))`.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     job: modelarts_obs::staging::StageJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let job = job.configure(|job| job.nodes(2).auto_stop(Duration::from_secs(4 * 3600)));
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn configure(mut self, change: impl FnOnce(CreateJob) -> CreateJob) -> Self {
         self.job = change(self.job);
         self
@@ -203,6 +247,17 @@ impl StageJob {
 
     /// Validates the job and compares its directories with OBS, without changing objects. The
     /// summaries contain the files that would be uploaded.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     job: modelarts_obs::staging::StageJob
+    /// # ) -> Result<(), modelarts_ext::Error> {
+    /// let staged = job.dry_run().await?;
+    /// for (name, directory) in &staged.data {
+    ///     println!("{name}: {} bytes to send", directory.summary.transferred.bytes);
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Returns the errors of [`upload`](Self::upload), except those of the transfers.

@@ -27,6 +27,17 @@ pub trait JobExt {
     /// that has not ended, the files that are in OBS at the time of the call are downloaded. If the
     /// service replaces a file during its download, the call fails, and the next call continues.
     ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_obs::JobExt;
+    ///
+    /// for output in job.download_outputs("./out").await? {
+    ///     let files = output.summary.transferred.files;
+    ///     println!("{}: {files} files in {}", output.name, output.directory.display());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns the errors of [`Obs::sync_down`], and an error if the job does not exist or the name
     /// of an output is not a valid directory name. An output without files is not an error.

@@ -156,6 +156,13 @@ impl Obs {
     /// Uploads the files of a directory to an address, such as `obs://my-bucket/data`. A single
     /// file is uploaded to its name below the address.
     ///
+    /// ```no_run
+    /// # async fn example(obs: modelarts_obs::Obs) -> Result<(), modelarts_ext::Error> {
+    /// let summary = obs.sync_up("./images", "obs://my-bucket/images").await?;
+    /// println!("{} files sent, {} unchanged", summary.transferred.files, summary.unchanged.files);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// The synchronization fails if the directory does not exist or has no files, a file cannot be
     /// read or changes during its upload, a link is broken or leads out of the directory, a
@@ -167,6 +174,13 @@ impl Obs {
 
     /// Downloads the objects below an address to a directory, which is created if it does not
     /// exist. A single object keeps its name.
+    ///
+    /// ```no_run
+    /// # async fn example(obs: modelarts_obs::Obs) -> Result<(), modelarts_ext::Error> {
+    /// let summary = obs.sync_down("obs://my-bucket/models/bert-base-1", "./model").await?;
+    /// println!("{} files received", summary.transferred.files);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// The synchronization fails if `from` is invalid or no objects exist, an object has the wrong

@@ -52,10 +52,13 @@ fn moment(text: &str) -> Result<(SystemTime, SystemTime), &'static str> {
     if let Ok(day) = text.parse::<civil::Date>()
         && !text.contains(['T', ' ', 't'])
     {
-        let start = |day: civil::Date| day.to_zoned(TimeZone::system()).map_err(|_| RULE);
+        let start = |day: civil::Date| {
+            let start = day.to_zoned_datetime(TimeZone::system());
+            start.and_then(SystemTime::try_from).map_err(|_| RULE)
+        };
         let next = start(day.tomorrow().map_err(|_| RULE)?)?;
-        let last = SystemTime::from(next).checked_sub(Duration::from_millis(1));
-        return Ok((start(day)?.into(), last.ok_or(RULE)?));
+        let last = next.checked_sub(Duration::from_millis(1));
+        return Ok((start(day)?, last.ok_or(RULE)?));
     }
     let time = parse_time(text).map_err(|_| RULE)?;
     Ok((time, time))

@@ -108,7 +108,7 @@ impl Vector {
 
 fn at(date: &str) -> SystemTime {
     let date = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", date).unwrap();
-    date.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().into()
+    date.to_zoned_datetime(jiff::tz::TimeZone::UTC).unwrap().try_into().unwrap()
 }
 
 fn from_base64(text: &str) -> Vec<u8> {

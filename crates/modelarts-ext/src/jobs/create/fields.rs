@@ -58,8 +58,28 @@ impl CreateJob {
         /// Sets the id of the algorithm. The code, boot file and engine of the job take precedence.
         algorithm(id: text) = algorithm::ID;
         /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
+        ///
+        /// ```no_run
+        /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+        /// // The directory is copied to each node, and its script is started there.
+        /// let job = job.code_dir("obs://my-bucket/bert/");
+        /// let job = job.boot_file("obs://my-bucket/bert/train.py");
+        /// # drop(job);
+        /// # Ok(()) }
+        /// ```
         code_dir(path: text) = algorithm::CODE_DIR;
         /// Sets the script in the code directory, such as `obs://bucket/bert/train.py`.
+        ///
+        /// ```no_run
+        /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+        /// // The script may be in a subdirectory. It is started with `--epochs=3`.
+        /// let job = job
+        ///     .code_dir("obs://my-bucket/bert/")
+        ///     .boot_file("obs://my-bucket/bert/scripts/train.py")
+        ///     .parameter("epochs", 3);
+        /// # drop(job);
+        /// # Ok(()) }
+        /// ```
         boot_file(path: text) = algorithm::BOOT_FILE;
         /// Sets the directory in the container, below `/home`, into which the last directory of
         /// `code_dir` is downloaded. The default is `/home/ma-user/modelarts/user-job-dir`.
@@ -69,12 +89,32 @@ impl CreateJob {
 
         // Resources and logs.
         /// Sets the id of the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
+        ///
+        /// ```no_run
+        /// # async fn example(
+        /// #     client: modelarts_ext::Client, job: modelarts_ext::CreateJob
+        /// # ) -> Result<(), modelarts_ext::Error> {
+        /// for flavor in client.flavors(None).collect(100).await? {
+        ///     println!("{:?}", flavor.flavor_id);
+        /// }
+        /// let job = job.flavor("modelarts.vm.cpu.8u");
+        /// # drop(job);
+        /// # Ok(()) }
+        /// ```
         flavor(id: text) = resource::FLAVOR_ID;
         /// Sets the id of the dedicated pool. The default is the public pool.
         pool(id: text) = resource::POOL_ID;
         /// Sets the id of the federation of pools (Huawei Cloud).
         pool_group(id: text) = resource::POOL_GROUP_ID;
         /// Sets the number of nodes. The default is 1.
+        ///
+        /// ```no_run
+        /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+        /// // The script runs on each node. The variable `VC_TASK_INDEX` is the rank: 0 to 3.
+        /// let job = job.flavor("modelarts.vm.cpu.8u").nodes(4);
+        /// # drop(job);
+        /// # Ok(()) }
+        /// ```
         nodes(count: u32) = resource::NODE_COUNT;
         /// Sets a custom size of the main container (Huawei Cloud).
         container_size(size: ContainerFlavorRequest) = resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR;

@@ -41,6 +41,16 @@ impl TrainingJobs {
     /// Returns the builder of a job from YAML, as by [`from_json`](Self::from_json). In string
     /// fields, `007`, `1.50` and `yes` are literal. Anchors, aliases and merges are resolved.
     ///
+    /// ```no_run
+    /// # type Result = std::result::Result<(), Box<dyn std::error::Error>>;
+    /// # async fn example(client: modelarts_ext::Client) -> Result {
+    /// // `job.yaml` has the fields of a request: metadata, algorithm and spec.
+    /// let document = std::fs::read_to_string("job.yaml")?;
+    /// let job = client.training_jobs().from_yaml(&document)?.name("bert-base-2");
+    /// println!("{}", job.submit().await?);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns the errors of [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {

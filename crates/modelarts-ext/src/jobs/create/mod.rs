@@ -137,6 +137,24 @@ impl TrainingJobs {
     }
 
     /// Returns the builder of a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # hello(&emulator, &client, "")?;
+    /// let job = client
+    ///     .training_jobs()
+    ///     .create("bert-base-1")
+    ///     .preset_image("PyTorch", "pytorch_1.8.0")
+    ///     .code_dir("obs://bucket/code/")
+    ///     .boot_file("obs://bucket/code/train.py")
+    ///     .flavor("modelarts.vm.cpu.2u")
+    ///     .submit()
+    ///     .await?;
+    /// println!("{job}");
+    /// # assert_eq!(job.name(), "bert-base-1");
+    /// # Ok(()) }) }
+    /// ```
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
         let body = object([(KIND, text("job")), (metadata::NAME, text(name))]);
         CreateJob::from_body(self.client().clone(), body)
@@ -286,6 +304,16 @@ impl CreateJob {
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
     /// exist. The algorithm, the flavor and the engine are validated after a
     /// [`look_up`](Self::look_up). The report of an [unchecked](Self::unchecked) job is empty.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// let report = job.check();
+    /// print!("{report}");
+    /// if report.is_ok() {
+    ///     println!("{}", job.submit().await?);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn check(&self) -> Report {
         if self.validation == Validation::Off {
             return Report::default();

@@ -52,6 +52,18 @@ impl CreateJob {
     }
 
     /// Sets an image of the platform, by the name and the version of its engine.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |_, client| {
+    /// // Images that the region offers.
+    /// for engine in client.engines().collect(100).await? {
+    ///     println!("{:?} {:?}", engine.engine_name, engine.engine_version);
+    /// }
+    /// let job = client.training_jobs().create("bert").preset_image("PyTorch", "pytorch_1.8.0");
+    /// # assert_eq!(job.body()["algorithm"]["engine"]["engine_name"], "PyTorch");
+    /// # Ok(()) }) }
+    /// ```
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.without_field(engine::ENGINE_ID)
             .set(engine::ENGINE_NAME, name.into())
@@ -86,6 +98,14 @@ impl CreateJob {
     }
 
     /// Sets a hyper-parameter, which the script receives as `--<name>=<value>`.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// // The script is started with `--epochs=3 --learning_rate=0.0003`.
+    /// let job = job.parameter("epochs", 3).parameter("learning_rate", 3e-4);
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(object([
             (parameter::NAME, text(name)),
@@ -119,6 +139,14 @@ impl CreateJob {
     }
 
     /// Sets an environment variable of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// // Log lines appear at once, and NCCL logs the network that it uses.
+    /// let job = job.env("PYTHONUNBUFFERED", "1").env("NCCL_DEBUG", "INFO");
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.insert(ENVIRONMENTS, &name.into(), value.into())
     }
@@ -157,6 +185,14 @@ impl CreateJob {
     }
 
     /// Adds an input, whose directory in the container the script receives as `--<name>`.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// // The service copies the files before the start: to the directory in `--data_url`.
+    /// let job = job.input("data_url", "obs://my-bucket/images/");
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_input(Input::obs(name, obs_path))
     }
@@ -172,6 +208,14 @@ impl CreateJob {
     }
 
     /// Adds an output, whose directory in the container the script receives as `--<name>`.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// // The service copies what the script writes to the directory in `--train_url` to OBS.
+    /// let job = job.output("train_url", "obs://my-bucket/models/bert-base-1/");
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_output(Output::obs(name, obs_path))
     }

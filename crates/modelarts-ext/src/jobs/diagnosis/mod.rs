@@ -76,6 +76,15 @@ impl JobHandle {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     /// [`Fact::Unavailable`] names missing information. A later diagnosis may have more evidence.
     ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// if !job.wait().await?.is_completed() {
+    ///     // Cause, evidence and advice.
+    ///     println!("{}", job.explain().await?);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns the error of the call for the details.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {

@@ -36,6 +36,17 @@ impl Events {
     /// The stream continues after a restart of the job. Transient errors do not end the stream,
     /// unless the requests for events or for the details of the job fail for 15 minutes, or a last
     /// poll returns too few events for that time. Throttling only slows the stream.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut events = job.events().follow();
+    /// while let Some(event) = events.try_next().await? {
+    ///     println!("{event}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {

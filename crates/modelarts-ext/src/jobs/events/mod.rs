@@ -80,6 +80,14 @@ pub struct EventQuery {
 impl JobHandle {
     /// Returns the list of events of the job. Sources disagree about the unit of the offsets
     /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores the unit.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// for event in job.events().newest_first().collect(10).await? {
+    ///     println!("{event}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn events(&self) -> Events {
         List::new(Box::new(EventQuery {
             job: self.clone(),

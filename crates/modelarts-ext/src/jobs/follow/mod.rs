@@ -94,6 +94,19 @@ impl JobHandle {
     }
 
     /// Returns the settings for following the phases, events and log lines of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    /// use futures::TryStreamExt;
+    ///
+    /// let updates = job.updates().without_logs().interval(Duration::from_secs(20));
+    /// let mut updates = updates.follow();
+    /// while let Some(update) = updates.try_next().await? {
+    ///     println!("{update:?}");
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn updates(&self) -> Updates {
         Updates {
             job: self.clone(),

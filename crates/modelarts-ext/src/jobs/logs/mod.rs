@@ -74,6 +74,17 @@ pub struct Logs {
 
 impl JobHandle {
     /// Returns the log of a task, such as `worker-0`.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "bert")?.submit().await?;
+    /// # job.wait().await?.success()?;
+    /// let log = job.logs("worker-0").end().await?;
+    /// print!("{}", log.text);
+    /// # assert!(log.text.contains("hello"));
+    /// # Ok(()) }) }
+    /// ```
     pub fn logs(&self, task: impl Into<String>) -> Logs {
         Logs {
             job: self.clone(),

@@ -47,7 +47,7 @@ impl LogItem {
             LineTime::Zoned(time) => (time, true),
             LineTime::Local(time) => (Offset::UTC.to_timestamp(time).ok()?, false),
         };
-        Some(LogTime { time: SystemTime::from(time).into(), has_zone })
+        Some(LogTime { time: SystemTime::try_from(time).ok()?.into(), has_zone })
     }
 }
 
@@ -70,10 +70,10 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let stamps: Vec<Option<LineTime>> = stamps.collect();
     let zoned = stamps.iter().any(|stamp| matches!(stamp, Some(LineTime::Zoned(_))));
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
-        LineTime::Zoned(time) => Some(SystemTime::from(time)),
+        LineTime::Zoned(time) => time.try_into().ok(),
         LineTime::Local(_) if zoned => None,
         // Local times are only compared with each other, so any common time zone suffices.
-        LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
+        LineTime::Local(time) => Offset::UTC.to_timestamp(time).ok()?.try_into().ok(),
     };
     let mut last = stamps.iter().find_map(time);
     let times = stamps.iter().map(|stamp| {
@@ -86,7 +86,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
 /// Returns the time at the beginning of a line, if the time has a time zone.
 pub(crate) fn zoned_time(line: &str) -> Option<SystemTime> {
     match line_time(line)? {
-        LineTime::Zoned(time) => Some(time.into()),
+        LineTime::Zoned(time) => time.try_into().ok(),
         LineTime::Local(_) => None,
     }
 }
@@ -193,7 +193,7 @@ mod tests {
             let items = lines.iter().map(|line| LogItem::Line((*line).to_owned()));
             line_times(&items.collect::<Vec<_>>())
         };
-        let at = |text: &str| Some(SystemTime::from(text.parse::<Timestamp>().unwrap()));
+        let at = |text: &str| SystemTime::try_from(text.parse::<Timestamp>().unwrap()).ok();
         let (one, two) = (at("2026-01-15T08:30:01Z"), at("2026-01-15T08:30:02Z"));
         assert_eq!(
             lines(&[

@@ -127,6 +127,18 @@ pub struct Wait {
 
 impl JobHandle {
     /// Returns a wait for the end of the job.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "bert")?.submit().await?;
+    /// let end = job.wait().await?;
+    /// println!("{}: {}", end.job().name(), end.outcome());
+    /// // An error, with the last events and log lines, unless the job completed.
+    /// let job = end.success()?;
+    /// # assert!(job.is_completed());
+    /// # Ok(()) }) }
+    /// ```
     pub fn wait(&self) -> Wait {
         Wait {
             job: self.clone(),
@@ -139,6 +151,18 @@ impl JobHandle {
 
 impl Wait {
     /// Sets the time limit, which ends the wait with [`Outcome::TimedOut`]. The default is none.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    /// use modelarts_ext::Outcome;
+    ///
+    /// let end = job.wait().timeout(Duration::from_secs(3600)).await?;
+    /// if *end.outcome() == Outcome::TimedOut {
+    ///     println!("after an hour, the job is {}", end.job().phase());
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

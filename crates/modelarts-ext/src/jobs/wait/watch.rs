@@ -219,6 +219,21 @@ struct KnownJob {
 impl TrainingJobs {
     /// Returns a watch of the changes of all jobs of the workspace `0`. [`ListJobs::watch`] watches
     /// another workspace.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::jobs::wait::JobChange;
+    ///
+    /// let mut watch = client.training_jobs().watch();
+    /// loop {
+    ///     match watch.next().await? {
+    ///         JobChange::Phase { job, phase, .. } => println!("{} is {phase}", job.name()),
+    ///         JobChange::Deleted { job, .. } => println!("{} was deleted", job.name()),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # }
+    /// ```
     pub fn watch(&self) -> JobWatch {
         self.list().watch()
     }

@@ -88,6 +88,17 @@ impl CreateJob {
     /// A found job is returned if it is at most a minute older than the request, and contradicts no
     /// field of the request. Calls with equal requests may return the same job.
     ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
+    /// match job.submit().await {
+    ///     Ok(job) => println!("{job}"),
+    ///     Err(error) if error.is_uncertain() => println!("look for the job: {error}"),
+    ///     // All violations, or the rejection by the service.
+    ///     Err(error) => println!("no job was created: {error}"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Returns all violations of [`check`](Self::check) in [`Error::violations`], or a rejection by
     /// the service, with similar names for an unknown engine. If the job may exist,

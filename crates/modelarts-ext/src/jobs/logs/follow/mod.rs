@@ -64,6 +64,20 @@ impl Logs {
     /// A preview that consists of two or more of the last lines returned is treated as the rest of
     /// a log that dropped its oldest lines. If the log was in fact replaced by exactly these lines,
     /// they are not returned again.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use futures::TryStreamExt;
+    /// use modelarts_ext::LogItem;
+    ///
+    /// let mut lines = job.logs("worker-0").tail_lines(100).follow();
+    /// while let Some(item) = lines.try_next().await? {
+    ///     if let LogItem::Line(line) = item {
+    ///         println!("{line}");
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
         let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
