@@ -225,11 +225,12 @@ async fn daemon(action: &str, name: &str) {
     output(command.arg(action).arg(directory).arg(name)).await;
 }
 
-/// Returns a line in a format of `squeue` for each job of Slurm that ran, or is to run, a job.
+/// Returns a line in a format of `squeue` for each job of Slurm that ran, or is to run, a job. GPUs
+/// are `gres:gpu:1`, which newer versions of Slurm write as `gres/gpu:1`.
 async fn jobs_of(id: &str, format: &str) -> Vec<String> {
     let arguments = ["-h", "-t", "all", "-S", "i", "--name", id, "-o", format];
     let text = slurm("squeue", &arguments).await;
-    text.lines().map(|line| line.trim().to_owned()).collect()
+    text.lines().map(|line| line.trim().replace("gres/", "gres:")).collect()
 }
 
 /// Returns the IDs of all jobs of Slurm that have not ended.
