@@ -29,7 +29,7 @@ def main(script: str, flavor: str) -> None:
         for index, rate in enumerate(RATES)
     ]
     rows = []
-    for result in client.submit_all(trials, at_most=2, adopt=True):
+    for result in client.submit_all(trials, at_most=2):
         rate = RATES[result.index]
         if result.end is None:
             print(f"lr={rate}: {result.error}", file=sys.stderr)
@@ -37,6 +37,8 @@ def main(script: str, flavor: str) -> None:
         print(result.end, file=sys.stderr)
         if result.end.is_completed:
             rows.append({"lr": rate, "loss": last_loss(result.end), "job": result.end.job.name})
+    if not rows:
+        sys.exit("no job completed")
     print(pandas.DataFrame(rows).sort_values("loss").to_string(index=False))
 
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use futures::{StreamExt, TryStreamExt, future};
+use futures::{StreamExt, TryStreamExt, future, stream};
 use modelarts_ext::{
     ClientBuilder, Credentials, Error, Filter, Job,
     client::contexts::Contexts,
@@ -12,14 +12,14 @@ use modelarts_ext::{
 use modelarts_obs::Staging;
 use pyo3::{
     Bound, PyAny, PyResult, Python,
-    exceptions::PyValueError,
+    exceptions::{PyTypeError, PyValueError},
     pyclass, pymethods,
     types::{PyAnyMethods, PyDict, PyDictMethods},
 };
 use serde_json::Value;
 
 use crate::{
-    convert::{Moment, OneOrMore, Span, to_object},
+    convert::{Moment, OneOrMore, Pairs, Span, to_object},
     errors::to_exception,
     job::{PyJob, submission},
     options::Options,
@@ -28,6 +28,9 @@ use crate::{
     settings::Settings,
     stream::Stream,
 };
+
+/// Number of jobs of `submit_all` whose directories are sent at the same time.
+const CONCURRENT_UPLOADS: usize = 4;
 
 /// Connection to a project. It can be used in several threads.
 ///
@@ -61,7 +64,7 @@ impl PyClient {
         bucket: Option<String>,
         flavor: Option<String>,
         pool: Option<String>,
-        environment: Option<HashMap<String, String>>,
+        environment: Option<Pairs<String>>,
         timeout: Option<Span>,
         rate_limit: Option<f64>,
     ) -> PyResult<Self> {
@@ -85,6 +88,7 @@ impl PyClient {
                 }
             }
             (None, Some(variables)) => {
+                let variables: HashMap<_, _> = variables.0.into_iter().collect();
                 let environment = Environment::new(move |name| variables.get(name).cloned());
                 builder = builder.environment(environment);
             }
@@ -127,7 +131,8 @@ impl PyClient {
             }
         };
         if let Some(timeout) = timeout {
-            builder = builder.overall_timeout(timeout.duration("timeout")?);
+            let timeout = timeout.duration("timeout")?;
+            builder = builder.timeout(timeout).overall_timeout(timeout);
         }
         if let Some(rate) = rate_limit {
             builder = builder.rate_limit(rate);
@@ -183,31 +188,51 @@ impl PyClient {
     }
 
     /// Submits jobs of `prepare`, at most `at_most` unfinished ones at a time, and returns their ends.
-    #[pyo3(signature = (requests, *, at_most=5, adopt=false, timeout=None))]
+    #[pyo3(signature = (requests, *, at_most=5, timeout=None))]
     fn submit_all(
         &self,
-        py: Python<'_>,
         requests: &Bound<'_, PyAny>,
         at_most: usize,
-        adopt: bool,
         timeout: Option<Span>,
     ) -> PyResult<Stream> {
-        let mut jobs = Vec::new();
-        for request in requests.try_iter()? {
-            let request: JobRequest = request?.extract()?;
-            jobs.push(call(py, request.prepared())?);
-            request.warn(py)?;
+        let requests = requests.try_iter()?.map(|request| Ok(request?.extract()?));
+        let requests = Arc::new(requests.collect::<PyResult<Vec<JobRequest>>>()?);
+        let adopts = requests.iter().any(JobRequest::adopts);
+        if adopts && !requests.iter().all(JobRequest::adopts) {
+            return Err(PyValueError::new_err("either all requests must have adopt, or none"));
         }
-        let mut all = self.settings.client.training_jobs().submit_all(jobs).at_most(at_most);
-        if adopt {
-            all = all.adopt_existing();
-        }
-        if let Some(timeout) = timeout {
-            all = all.timeout(timeout.duration("timeout")?);
-        }
-        let ends = all.stream().map(Ok).boxed();
+        let timeout = timeout.map(|timeout| timeout.duration("timeout")).transpose()?;
+        let jobs = self.settings.client.training_jobs();
+        let shared = Arc::clone(&requests);
+        let ends = async move {
+            let prepared = stream::iter(shared.iter().map(JobRequest::prepared));
+            let prepared: Vec<_> = prepared.buffered(CONCURRENT_UPLOADS).collect().await;
+            let (mut ready, mut indexes, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+            for (index, job) in prepared.into_iter().enumerate() {
+                match job {
+                    Ok(job) => {
+                        ready.push(job);
+                        indexes.push(index);
+                    }
+                    Err(error) => failed.push((index, Err(error))),
+                }
+            }
+            let mut all = jobs.submit_all(ready).at_most(at_most);
+            if adopts {
+                all = all.adopt_existing();
+            }
+            if let Some(timeout) = timeout {
+                all = all.timeout(timeout);
+            }
+            let ends = all.stream().map(move |(at, end)| (indexes[at], end));
+            stream::iter(failed).chain(ends)
+        };
         let settings = Arc::clone(&self.settings);
-        Ok(Stream::new(ends, move |py, (index, end)| submission(py, index, end, &settings)))
+        let ends = stream::once(ends).flatten().map(Ok).boxed();
+        Ok(Stream::new(ends, move |py, (index, end)| {
+            requests[index].warn(py)?;
+            submission(py, index, requests[index].name(), end, &settings)
+        }))
     }
 
     /// Returns the job with this id or name.
@@ -322,10 +347,18 @@ impl PyClient {
         let operation = self.settings.client.operation(name);
         let mut operation = operation.map_err(|error| to_exception(py, &error))?;
         if let Some(body) = body {
-            operation = operation.body(pythonize::depythonize::<Value>(body)?);
+            let body: Value = pythonize::depythonize(body)
+                .map_err(|error| PyTypeError::new_err(format!("body: must be JSON: {error}")))?;
+            operation = operation.body(body);
         }
         for (name, value) in parameters.into_iter().flat_map(|given| given.iter()) {
-            operation = operation.parameter(name.extract::<String>()?, value.str()?);
+            // JSON writes booleans in lower case.
+            let text = match value.extract::<bool>() {
+                _ if value.is_none() => continue,
+                Ok(boolean) => boolean.to_string(),
+                Err(_) => value.str()?.to_string(),
+            };
+            operation = operation.parameter(name.extract::<String>()?, text);
         }
         Ok(operation)
     }

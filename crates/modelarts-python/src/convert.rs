@@ -4,9 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use modelarts_ext::Timestamp;
 use pyo3::{
-    Bound, FromPyObject, IntoPyObject, Py, PyAny, PyResult, Python,
-    exceptions::PyValueError,
-    types::{PyAnyMethods, PyDict, PyModule},
+    Borrowed, Bound, FromPyObject, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
+    exceptions::{PyTypeError, PyValueError},
+    types::{
+        PyAnyMethods, PyDateTime, PyDelta, PyDict, PyListMethods, PyMapping, PyMappingMethods,
+        PyModule,
+    },
 };
 use serde::Serialize;
 
@@ -46,30 +49,54 @@ pub(crate) fn datetime(py: Python<'_>, time: Option<Timestamp>) -> PyResult<Opti
 }
 
 /// Time span: a timedelta, or a number of seconds.
-#[derive(Clone, Copy, FromPyObject)]
-pub(crate) enum Span {
-    Delta(Duration),
-    Seconds(f64),
+#[derive(Clone, Copy)]
+pub(crate) struct Span(Result<Duration, f64>);
+
+impl<'py> FromPyObject<'_, 'py> for Span {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let seconds = match value.cast::<PyDelta>() {
+            Ok(delta) => delta.call_method0("total_seconds")?.extract()?,
+            Err(_) => value.extract::<f64>().map_err(|_| {
+                PyTypeError::new_err("a time span must be a timedelta or a number of seconds")
+            })?,
+        };
+        Ok(Self(Duration::try_from_secs_f64(seconds).map_err(|_| seconds)))
+    }
 }
 
 impl Span {
     pub(crate) fn duration(self, name: &str) -> PyResult<Duration> {
-        match self {
-            Self::Delta(delta) => Ok(delta),
-            Self::Seconds(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
-                PyValueError::new_err(format!(
-                    "{name}: {seconds} must be a number of seconds that is not negative"
-                ))
-            }),
-        }
+        self.0.map_err(|seconds| {
+            PyValueError::new_err(format!(
+                "{name}: {seconds} seconds; must not be negative, nor above 1e19"
+            ))
+        })
     }
 }
 
 /// Point in time: a datetime with a time zone, or a time span before now.
-#[derive(FromPyObject)]
 pub(crate) enum Moment {
     Time(SystemTime),
     Ago(Span),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Moment {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if !value.is_instance_of::<PyDateTime>() {
+            return Ok(Self::Ago(value.extract()?));
+        }
+        let time = value.extract::<SystemTime>();
+        Ok(Self::Time(time.map_err(|_| {
+            PyValueError::new_err(
+                "a datetime must have a time zone, such as datetime.now(timezone.utc), and be in \
+                 the years 1970 to 9999",
+            )
+        })?))
+    }
 }
 
 impl Moment {
@@ -78,6 +105,23 @@ impl Moment {
             Self::Time(time) => Ok(time.into()),
             Self::Ago(span) => Ok(Timestamp::from(SystemTime::now()) - span.duration(name)?),
         }
+    }
+}
+
+/// Values by name, in their order, from any mapping.
+#[derive(Default)]
+pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
+
+impl<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>> FromPyObject<'_, 'py> for Pairs<T> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let items = value.cast::<PyMapping>()?.items()?;
+        let pairs = items.iter().map(|item| {
+            let value = item.get_item(1)?.extract().map_err(Into::into)?;
+            Ok((item.get_item(0)?.extract()?, value))
+        });
+        Ok(Self(pairs.collect::<PyResult<_>>()?))
     }
 }
 

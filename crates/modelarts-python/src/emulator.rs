@@ -33,6 +33,8 @@ pub(crate) struct Server {
     secret_key: String,
     obs_root: PathBuf,
     environment: Vec<(&'static str, String)>,
+    /// Process that started the emulator. A fork of it must not end the jobs.
+    process: u32,
 }
 
 #[pymethods]
@@ -54,6 +56,7 @@ impl Server {
             secret_key: emulator.secret_key().to_owned(),
             obs_root: emulator.obs_root().to_owned(),
             environment: emulator.envs(),
+            process: std::process::id(),
             emulator: Mutex::new(Some(emulator)),
         })
     }
@@ -97,8 +100,11 @@ impl Server {
         Ok(variables)
     }
 
-    /// Ends the emulator with its jobs. The second call has no effect.
+    /// Ends the emulator with its jobs. The second call has no effect, nor has one of a fork.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.process != std::process::id() {
+            return Ok(());
+        }
         let emulator = self.emulator.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(emulator) = emulator else {
             return Ok(());
@@ -111,6 +117,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let emulator = self.emulator.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if self.process != std::process::id() {
+            std::mem::forget(emulator);
+            return;
+        }
         // Its tasks need the runtime.
         let _context = runtime().ok().map(Runtime::enter);
         drop(emulator);

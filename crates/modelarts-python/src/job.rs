@@ -1,11 +1,20 @@
 //! `Job`: a job with the details of one response, and its calls.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_ext::{
     Error, Job, LogItem, Outcome,
-    jobs::{follow::JobUpdate, logs::Logs, wait::Waited},
+    jobs::{
+        follow::JobUpdate,
+        logs::Logs,
+        wait::{Wait, Waited},
+    },
     pagination::PageStream,
 };
 use modelarts_obs::JobExt;
@@ -19,7 +28,7 @@ use crate::{
     convert::{OneOrMore, Span, datetime, record, to_dict, to_object},
     errors::to_exception,
     records::{event_record, line_record, number_record},
-    runtime::call,
+    runtime::{call, call_async},
     settings::Settings,
     stream::Stream,
 };
@@ -44,6 +53,14 @@ impl PyJob {
         settings: &Arc<Settings>,
     ) -> PyResult<Bound<'py, PyAny>> {
         Ok(Self::new(job, settings).into_pyobject(py)?.into_any())
+    }
+
+    fn start_wait(&self, timeout: Option<Span>) -> PyResult<Wait> {
+        let wait = self.job.wait();
+        Ok(match timeout {
+            Some(timeout) => wait.timeout(timeout.duration("timeout")?),
+            None => wait,
+        })
     }
 
     fn text(&self, pointer: &str) -> Option<String> {
@@ -141,8 +158,10 @@ impl PyJob {
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let outputs = PyDict::new(py);
-        for (name, address) in self.job.outputs() {
-            outputs.set_item(name, address)?;
+        for (name, given) in self.job.outputs() {
+            // The service writes `/bucket/key`, too, which could be a path of this machine.
+            let address = given.strip_prefix('/').map(|rest| format!("obs://{rest}"));
+            outputs.set_item(name, address.as_deref().unwrap_or(given))?;
         }
         Ok(outputs)
     }
@@ -181,16 +200,21 @@ impl PyJob {
         timeout: Option<Span>,
         check: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut wait = self.job.wait();
-        if let Some(timeout) = timeout {
-            wait = wait.timeout(timeout.duration("timeout")?);
-        }
-        let waited = call(py, wait.into_future())?;
-        let end = end(py, &waited, &self.settings)?;
-        if check {
-            end.call_method0("check")?;
-        }
-        Ok(end)
+        let waited = call(py, self.start_wait(timeout)?.into_future())?;
+        checked_end(py, &waited, &self.settings, check)
+    }
+
+    /// Waits in asyncio, see `wait`.
+    #[pyo3(signature = (timeout=None, *, check=false))]
+    fn wait_async<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<Span>,
+        check: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let wait = self.start_wait(timeout)?.into_future();
+        let settings = Arc::clone(&self.settings);
+        call_async(py, wait, move |py, waited| checked_end(py, &waited, &settings, check))
     }
 
     /// Returns phases, events and log lines, from the beginning to the end of the job.
@@ -310,6 +334,24 @@ impl PyJob {
         Ok(records)
     }
 
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().job.id() == self.job.id())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.job.id().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         let (id, name, phase) = (self.job.id(), self.job.name(), self.job.phase());
         format!("Job(name={name:?}, id={id:?}, phase='{phase}')")
@@ -333,6 +375,19 @@ fn last_lines(log: Logs, count: usize) -> PageStream<LogItem> {
         Ok(stream::iter(items.into_iter().map(Ok)))
     };
     stream::once(read).try_flatten().boxed()
+}
+
+fn checked_end<'py>(
+    py: Python<'py>,
+    waited: &Waited,
+    settings: &Arc<Settings>,
+    check: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let end = end(py, waited, settings)?;
+    match check {
+        true => end.call_method0("check"),
+        false => Ok(end),
+    }
 }
 
 /// Returns the record of the end of a wait.
@@ -362,11 +417,13 @@ pub(crate) fn end<'py>(
 pub(crate) fn submission<'py>(
     py: Python<'py>,
     index: usize,
+    name: String,
     result: Result<Waited, Error>,
     settings: &Arc<Settings>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("index", index)?;
+    fields.set_item("name", name)?;
     match result {
         Ok(waited) => fields.set_item("end", end(py, &waited, settings)?)?,
         Err(error) => fields.set_item("error", to_exception(py, &error))?,

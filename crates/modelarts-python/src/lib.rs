@@ -33,4 +33,8 @@ mod _native {
     use crate::request::JobRequest;
     #[pymodule_export]
     use crate::stream::Stream;
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,30 +1,30 @@
 //! `Options`: the keyword arguments that describe a job.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use modelarts_ext::{
-    CreateJob, Error,
+    CreateJob,
     jobs::create::{Input, Output},
 };
 use pyo3::{
-    Bound, FromPyObject, Py, PyAny, PyResult, Python,
+    Borrowed, Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
-    types::{PyAnyMethods, PyDict, PyDictMethods, PyString},
+    types::{PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyString, PyTypeMethods},
 };
 use serde_json::Value;
 
 use crate::{
-    convert::{OneOrMore, Span},
-    errors::to_exception,
+    convert::{OneOrMore, Pairs, Span},
+    errors::{invalid, to_exception},
 };
 
 /// Recommended names of an input and of an output, used if the user gives none.
 const INPUT: &str = "data_url";
 const OUTPUT: &str = "train_url";
 
-/// Defines the keyword arguments, each of which may be left out or `None`.
+/// Defines the keyword arguments, each of which may be left out or `None`, with their types.
 macro_rules! options {
-    ($($name:ident: $type:ty,)*) => {
+    ($($name:ident: $type:ty = $rule:literal,)*) => {
         /// Keyword arguments of `submit` and `prepare`.
         #[derive(Default)]
         pub(crate) struct Options {
@@ -36,10 +36,12 @@ macro_rules! options {
         impl Options {
             fn read_one(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
                 match name {
-                    $(stringify!($name) => self.$name = value.extract()?,)*
+                    $(stringify!($name) => {
+                        self.$name = value.extract().map_err(|_| wrong(name, $rule, value))?;
+                    })*
                     _ => {
                         return Err(PyTypeError::new_err(format!(
-                            "must be one of {}",
+                            "unexpected keyword argument {name}; must be one of {}",
                             NAMES.join(", ")
                         )));
                     }
@@ -51,52 +53,70 @@ macro_rules! options {
 }
 
 options! {
-    name: String,
-    description: String,
-    engine: String,
-    image: String,
-    algorithm: String,
-    flavor: String,
-    pool: String,
-    nodes: u32,
-    code_dir: PathBuf,
-    boot_file: String,
-    command: String,
-    data: Data,
-    out: Out,
-    parameters: HashMap<String, Scalar>,
-    env: HashMap<String, String>,
-    auto_stop: Span,
-    restarts: u32,
-    priority: u8,
-    set: HashMap<String, Py<PyAny>>,
-    bucket: String,
-    adopt: bool,
+    name: String = "a text",
+    description: String = "a text",
+    engine: String = "a text, NAME:VERSION",
+    image: String = "a text",
+    algorithm: String = "a text",
+    flavor: String = "a text",
+    pool: String = "a text",
+    nodes: u32 = "a whole number from 1 on",
+    code_dir: PathBuf = "a path or an address",
+    boot_file: String = "a text",
+    command: String = "a text",
+    data: Data = "a path or an address, or several by name",
+    out: Out = "a name, a list of names, or addresses by name",
+    parameters: Pairs<Option<Scalar>> = "texts, numbers or booleans by name",
+    env: Pairs<String> = "texts by name",
+    auto_stop: Span = "a timedelta, or a number of seconds",
+    restarts: u32 = "a whole number",
+    priority: u8 = "a whole number from 1 to 3",
+    set: Pairs<Py<PyAny>> = "values by the paths of fields",
+    bucket: String = "a text",
+    adopt: bool = "True or False",
+}
+
+fn wrong(name: &str, rule: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let shown = value.repr().map_or_else(|_| String::new(), |text| format!(" {text}"));
+    let class = value.get_type();
+    let class = class.name().map_or_else(|_| "value".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("{name}: must be {rule}, and is the {class}{shown}"))
 }
 
 /// Inputs: a directory or an address, or several by their names.
 #[derive(FromPyObject)]
 pub(crate) enum Data {
     One(PathBuf),
-    Named(HashMap<String, PathBuf>),
+    Named(Pairs<PathBuf>),
 }
 
 /// Outputs: names, or addresses by names. `None` as an address is a new one.
 #[derive(FromPyObject)]
 pub(crate) enum Out {
     Names(OneOrMore),
-    Addresses(HashMap<String, Option<String>>),
+    Addresses(Pairs<Option<String>>),
 }
 
 /// Value of a hyper-parameter, as text in the form of Python.
 pub(crate) struct Scalar(String);
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Scalar {
-    type Error = pyo3::PyErr;
+impl<'py> FromPyObject<'_, 'py> for Scalar {
+    type Error = PyErr;
 
-    fn extract(value: pyo3::Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let is_text = value.is_instance_of::<PyString>();
+        if value.is_instance_of::<PyBytes>() || !is_text && value.len().is_ok() {
+            return Err(PyTypeError::new_err("must be a text, a number or a boolean"));
+        }
         Ok(Self(value.str()?.to_string()))
     }
+}
+
+/// Inputs and outputs that get their addresses when the job is staged.
+#[derive(Default)]
+pub(crate) struct Channels {
+    pub(crate) data: Vec<(String, PathBuf)>,
+    pub(crate) outputs: Vec<String>,
 }
 
 impl Options {
@@ -104,17 +124,13 @@ impl Options {
     pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut options = Self::default();
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
-            let name: String = name.extract()?;
-            options.read_one(&name, &value).map_err(|error| {
-                let reason = error.value(value.py());
-                PyTypeError::new_err(format!("keyword argument {name}: {reason}"))
-            })?;
+            options.read_one(&name.extract::<String>()?, &value)?;
         }
         Ok(options)
     }
 
-    /// Sets what the service takes as it is: all arguments except code, data and outputs.
-    pub(crate) fn set(&self, py: Python<'_>, mut job: CreateJob) -> PyResult<CreateJob> {
+    /// Sets what the service takes as it is: all arguments except code, data, outputs and `set`.
+    pub(crate) fn apply(&self, mut job: CreateJob) -> PyResult<CreateJob> {
         if let Some(engine) = &self.engine {
             let (name, version) = engine.split_once(':').ok_or_else(|| {
                 PyValueError::new_err(format!(
@@ -151,13 +167,21 @@ impl Options {
         if let Some(time) = self.auto_stop {
             job = job.auto_stop(time.duration("auto_stop")?);
         }
-        for (name, Scalar(value)) in sorted(&self.parameters) {
-            job = job.without_parameter(name).parameter(name, value);
+        for (name, value) in pairs(&self.parameters) {
+            job = job.without_parameter(name);
+            if let Some(Scalar(value)) = value {
+                job = job.parameter(name, value);
+            }
         }
-        for (name, value) in sorted(&self.env) {
+        for (name, value) in pairs(&self.env) {
             job = job.env(name, value);
         }
-        for (path, value) in sorted(&self.set) {
+        Ok(job)
+    }
+
+    /// Sets the fields of `set`, which take precedence over all other arguments.
+    pub(crate) fn set_fields(&self, py: Python<'_>, mut job: CreateJob) -> PyResult<CreateJob> {
+        for (path, value) in pairs(&self.set) {
             let value = value.bind(py);
             let text = match value.cast::<PyString>() {
                 Ok(text) => text.to_string(),
@@ -168,73 +192,72 @@ impl Options {
         Ok(job)
     }
 
-    /// Adds inputs and outputs with addresses. Returns the local inputs and the other outputs.
+    /// Adds the inputs and outputs, with placeholders for the addresses of those that are returned.
     pub(crate) fn channels(
         &self,
+        py: Python<'_>,
         mut job: CreateJob,
-    ) -> (CreateJob, Vec<(String, PathBuf)>, Vec<String>) {
-        let (mut local, mut new) = (Vec::new(), Vec::new());
-        let data = match &self.data {
+    ) -> PyResult<(CreateJob, Channels)> {
+        let mut unstaged = Channels::default();
+        let mut names: Vec<&str> = Vec::new();
+        let data: Vec<(&str, &PathBuf)> = match &self.data {
             None => Vec::new(),
             Some(Data::One(place)) => vec![(INPUT, place)],
             Some(Data::Named(places)) => {
-                places.iter().map(|(name, place)| (name.as_str(), place)).collect()
+                places.0.iter().map(|(name, place)| (name.as_str(), place)).collect()
             }
         };
         for (name, place) in data {
-            match address(place) {
-                Some(address) => {
-                    job = job.without_input(name).add_input(Input::obs(name, address));
-                }
-                None => local.push((name.to_owned(), place.clone())),
-            }
+            names.push(name);
+            let address = address(place).unwrap_or_else(|| {
+                unstaged.data.push((name.to_owned(), full(place)));
+                format!("obs://staged/data/{name}/")
+            });
+            job = job.without_input(name).add_input(Input::obs(name, address));
         }
-        let out: Vec<(String, Option<&String>)> = match &self.out {
+        let out: Vec<(&str, Option<&String>)> = match &self.out {
             None => Vec::new(),
-            Some(Out::Names(names)) => match names {
-                OneOrMore::One(text) if text.starts_with("obs://") => {
-                    vec![(OUTPUT.to_owned(), Some(text))]
-                }
-                OneOrMore::One(name) => vec![(name.clone(), None)],
-                OneOrMore::More(names) => names.iter().map(|name| (name.clone(), None)).collect(),
-            },
-            Some(Out::Addresses(addresses)) => {
-                let pairs = addresses.iter();
-                pairs.map(|(name, address)| (name.clone(), address.as_ref())).collect()
+            Some(Out::Names(OneOrMore::One(text))) if text.starts_with("obs://") => {
+                vec![(OUTPUT, Some(text))]
+            }
+            Some(Out::Names(OneOrMore::One(name))) => vec![(name, None)],
+            Some(Out::Names(OneOrMore::More(names))) => {
+                names.iter().map(|name| (name.as_str(), None)).collect()
+            }
+            Some(Out::Addresses(Pairs(pairs))) => {
+                pairs.iter().map(|(name, address)| (name.as_str(), address.as_ref())).collect()
             }
         };
         for (name, address) in out {
-            match address {
-                Some(address) => {
-                    job = job.without_output(&name).add_output(Output::obs(&name, address));
-                }
-                None => new.push(name),
-            }
+            names.push(name);
+            let address = address.cloned().unwrap_or_else(|| {
+                unstaged.outputs.push(name.to_owned());
+                format!("obs://staged/out/{name}/")
+            });
+            job = job.without_output(name).add_output(Output::obs(name, address));
         }
-        local.sort();
-        new.sort();
-        (job, local, new)
+        let repeated = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        match repeated {
+            None => Ok((job, unstaged)),
+            Some((_, name)) => Err(invalid(
+                py,
+                format!("two inputs or outputs are named {name}; each must have its own name"),
+            )),
+        }
     }
-
-    /// Returns `true` if the arguments choose the program that runs the code.
-    pub(crate) fn has_engine(&self) -> bool {
-        self.engine.is_some() || self.image.is_some() || self.algorithm.is_some()
-    }
 }
 
-/// Returns the address if a place is not on this machine.
-pub(crate) fn address(place: &std::path::Path) -> Option<&str> {
-    place.to_str().filter(|text| text.starts_with("obs://"))
+/// Returns the address if a place is not on this machine. `Path` removes one of the slashes.
+pub(crate) fn address(place: &Path) -> Option<String> {
+    let rest = place.to_str()?.strip_prefix("obs:/")?;
+    Some(format!("obs://{}", rest.trim_start_matches('/')))
 }
 
-/// Returns the pairs in the order of their names, so that equal arguments make equal requests.
-fn sorted<T>(pairs: &Option<HashMap<String, T>>) -> Vec<(&String, &T)> {
-    let mut pairs: Vec<_> = pairs.iter().flatten().collect();
-    pairs.sort_by_key(|(name, _)| *name);
-    pairs
+/// Returns a path that a change of the current directory does not change.
+pub(crate) fn full(path: &Path) -> PathBuf {
+    absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Error of an argument that is found after the arguments were read.
-pub(crate) fn invalid(py: Python<'_>, message: String) -> pyo3::PyErr {
-    to_exception(py, &Error::new(modelarts_ext::ErrorKind::Invalid, message))
+fn pairs<T>(given: &Option<Pairs<T>>) -> impl Iterator<Item = &(String, T)> {
+    given.iter().flat_map(|pairs| &pairs.0)
 }

@@ -5,22 +5,22 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use modelarts_ext::{CreateJob, Error, Job, jobs::create::unique_name, validation::Warning};
+use modelarts_ext::{CreateJob, Error, ErrorKind, jobs::create::unique_name, validation::Warning};
 use modelarts_obs::{
     CreateJobExt,
     staging::{LocalPlaces, StageJob},
 };
 use pyo3::{
     Bound, PyAny, PyErr, PyResult, Python, pyclass, pymethods,
-    types::{PyAnyMethods, PyDict},
+    types::{PyAnyMethods, PyMapping},
 };
 use serde_json::Value;
 
 use crate::{
     convert::{records, to_object},
-    errors::to_exception,
+    errors::{invalid, to_exception},
     job::PyJob,
-    options::{Options, address, invalid},
+    options::{Options, address, full},
     runtime::call,
     settings::Settings,
 };
@@ -34,6 +34,8 @@ const DEFAULT_ENGINE: &str = "PyTorch";
 pub(crate) struct JobRequest {
     /// The job, with placeholders in place of the addresses of local directories.
     job: CreateJob,
+    /// The job with placeholders for its code, too.
+    shown: CreateJob,
     /// `None` if nothing is on this machine.
     stage: Option<StageJob>,
     warnings: Arc<Mutex<Vec<String>>>,
@@ -49,7 +51,7 @@ pub(crate) enum Source {
 
 impl Source {
     pub(crate) fn read(source: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if source.is_instance_of::<PyDict>() {
+        if source.is_instance_of::<PyMapping>() {
             return Ok(Self::Body(pythonize::depythonize(source)?));
         }
         Ok(Self::Path(source.extract()?))
@@ -73,59 +75,70 @@ impl JobRequest {
         settings: &Arc<Settings>,
     ) -> PyResult<Self> {
         let raise = |error: Error| to_exception(py, &error);
-        let jobs = settings.client.training_jobs();
-        let mut directory = Path::new("");
-        let given = match (source, source.file()) {
-            (Source::Body(body), _) => jobs.from_value(body).map_err(raise)?,
-            (_, Some(file)) => {
-                directory = file.parent().unwrap_or(directory);
-                let text = std::fs::read_to_string(file)?;
-                let job = match file.extension().is_some_and(|it| it == "json") {
-                    true => jobs.from_json(&text),
-                    false => jobs.from_yaml(&text),
-                };
-                job.map_err(raise)?
-            }
-            (Source::Path(_), None) => jobs.create_unnamed().name(""),
+        let (given, directory) = read(py, source, settings)?;
+        let (job, mut places) = LocalPlaces::take(given, &directory).map_err(raise)?;
+        let job = set_code(py, source, options, options.apply(job)?, &mut places)?;
+        let (job, channels) = options.channels(py, job)?;
+        // An option replaces the channel of a file.
+        let is_given = |name: &str| {
+            channels.data.iter().any(|(other, _)| other == name)
+                || channels.outputs.iter().any(|other| other == name)
         };
-        let (job, mut places) = LocalPlaces::take(given, directory).map_err(raise)?;
-        let mut job = options.set(py, job)?;
-        if let (Source::Path(path), None) = (source, source.file()) {
-            (job, places.code) = code(py, path, options, job)?;
-        }
-        let (job, data, outputs) = options.channels(job);
-        let mut job = named(job, source);
+        places
+            .data
+            .retain(|input| !is_given(&input.name) && is_unstaged(&job, "inputs", &input.name));
+        places.outputs.retain(|name| !is_given(name) && is_unstaged(&job, "outputs", name));
+        let mut job = named(py, job, source, options)?;
         let body = job.body();
         let resource = &body["spec"]["resource"];
         if resource["flavor_id"].is_null()
             && resource["pool_id"].is_null()
-            && body["tasks"].is_null()
+            && body["tasks"].as_array().is_none_or(Vec::is_empty)
         {
-            job = match (&settings.flavor, &settings.pool) {
-                (Some(flavor), _) => job.flavor(flavor),
-                (None, Some(pool)) => job.pool(pool),
-                (None, None) => job,
-            };
+            job = settings.flavor.iter().fold(job, CreateJob::flavor);
+            job = settings.pool.iter().fold(job, CreateJob::pool);
         }
-        if needs_engine(&places, options, &body) {
-            let newest = settings.client.newest_engine(DEFAULT_ENGINE);
-            let (name, version) = call(py, newest)?;
+        let mut job = options.set_fields(py, job)?;
+        let mut channels = channels;
+        for input in places.data.drain(..) {
+            channels.data.push((input.name, full(&input.directory)));
+        }
+        channels.outputs.append(&mut places.outputs);
+        // Nothing is sent to a place that `set` has changed.
+        channels.data.retain(|(name, _)| is_unstaged(&job, "inputs", name));
+        channels.outputs.retain(|name| is_unstaged(&job, "outputs", name));
+        let body = job.body();
+        let code = places.code.filter(|_| body["algorithm"]["code_dir"].is_null());
+        let has_script = code.as_ref().is_some_and(|(_, script)| script.is_some());
+        if needs_engine(has_script, &body) {
+            let (name, version) = call(py, settings.client.newest_engine(DEFAULT_ENGINE))?;
             job = job.preset_image(name, version);
         }
-        let is_local = places.code.is_some()
-            || !(places.data.is_empty() && places.outputs.is_empty())
-            || !(data.is_empty() && outputs.is_empty());
+        let is_local = code.is_some() || !channels.data.is_empty() || !channels.outputs.is_empty();
         let warnings = Arc::default();
+        let adopts = options.adopt == Some(true);
         let stage = is_local.then(|| {
-            let stage = job.clone().stage(&staging(options, settings)).local_places(places);
-            let stage = data.into_iter().fold(stage, |stage, (name, path)| stage.data(name, path));
-            let stage = outputs.into_iter().fold(stage, StageJob::output);
+            let stage = job.clone().stage(&staging(options, settings));
+            let stage = code.iter().fold(stage, |stage, (directory, script)| {
+                stage.code(full(directory), script.as_deref())
+            });
+            let data = channels.data.into_iter();
+            let stage = data.fold(stage, |stage, (name, path)| stage.data(name, path));
+            let stage = channels.outputs.into_iter().fold(stage, StageJob::output);
             let collected = Arc::clone(&warnings);
             let stage = stage.on_checked(move |warnings| collect(&collected, warnings));
-            if options.adopt == Some(true) { stage.fixed_outputs() } else { stage }
+            if adopts { stage.fixed_outputs() } else { stage }
         });
-        let adopts = options.adopt == Some(true);
-        Ok(Self { job, stage, warnings, adopts, settings: Arc::clone(settings) })
+        // The body shows placeholders for the code, too.
+        let shown = match &code {
+            None => job.clone(),
+            Some((_, script)) => {
+                let job = job.clone().code_dir("obs://staged/code/");
+                let script = script.iter();
+                script.fold(job, |job, it| job.boot_file(format!("obs://staged/code/{it}")))
+            }
+        };
+        Ok(Self { job, shown, stage, warnings, adopts, settings: Arc::clone(settings) })
     }
 
     /// Checks the job, and sends its local directories.
@@ -136,12 +149,9 @@ impl JobRequest {
         }
     }
 
-    async fn create(&self) -> Result<Job, Error> {
-        let job = self.prepared().await?;
-        match self.adopts {
-            true => job.submit_or_adopt().await,
-            false => job.submit().await,
-        }
+    /// Returns `true` if an existing job of the same name and content takes the place of a new one.
+    pub(crate) fn adopts(&self) -> bool {
+        self.adopts
     }
 
     /// Shows the warnings of the check as warnings of Python.
@@ -158,13 +168,13 @@ impl JobRequest {
 #[pymethods]
 impl JobRequest {
     #[getter]
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.job.body()["metadata"]["name"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Returns the body of the request, with placeholders in place of new addresses.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_object(py, &self.job.body())
+        to_object(py, &self.shown.body())
     }
 
     /// Checks the job without sending anything. Returns the warnings.
@@ -184,8 +194,13 @@ impl JobRequest {
 
     /// Submits the job, as `Client.submit` does.
     pub(crate) fn submit(&self, py: Python<'_>) -> PyResult<PyJob> {
-        let job = call(py, self.create())?;
+        let job = call(py, self.prepared())?;
+        // A warning that is an error prevents the creation.
         self.warn(py)?;
+        let job = match self.adopts {
+            true => call(py, job.submit_or_adopt())?,
+            false => call(py, job.submit())?,
+        };
         Ok(PyJob::new(job, &self.settings))
     }
 
@@ -206,11 +221,50 @@ fn staging(options: &Options, settings: &Settings) -> modelarts_obs::Staging {
     }
 }
 
-/// Gives an unnamed job the name of its script, with a random suffix.
-fn named(job: CreateJob, source: &Source) -> CreateJob {
+/// Reads the job of a file or a body. Returns the directory to which its paths are relative, too.
+fn read(py: Python<'_>, source: &Source, settings: &Settings) -> PyResult<(CreateJob, PathBuf)> {
+    let jobs = settings.client.training_jobs();
+    let (job, directory) = match (source, source.file()) {
+        (Source::Body(body), _) => (jobs.from_value(body), Path::new("")),
+        (_, Some(file)) => {
+            let text = std::fs::read_to_string(file).map_err(|error| {
+                let message = format!("cannot read the job in {}: {error}", file.display());
+                to_exception(py, &Error::new(ErrorKind::File, message))
+            })?;
+            let job = match file.extension().is_some_and(|it| it == "json") {
+                true => jobs.from_json(&text),
+                false => jobs.from_yaml(&text),
+            };
+            (job, file.parent().unwrap_or(Path::new("")))
+        }
+        (Source::Path(_), None) => (Ok(jobs.create_unnamed().name("")), Path::new("")),
+    };
+    Ok((job.map_err(|error| to_exception(py, &error))?, directory.to_owned()))
+}
+
+/// Returns `true` if a channel has a placeholder as its address.
+fn is_unstaged(job: &CreateJob, list: &str, name: &str) -> bool {
     let body = job.body();
-    if body["metadata"]["name"].as_str().is_some_and(|name| !name.is_empty()) {
-        return job;
+    let channels = body["algorithm"][list].as_array();
+    let channel = channels.into_iter().flatten().find(|channel| channel["name"] == name);
+    let address = channel.and_then(|channel| channel["remote"]["obs"]["obs_url"].as_str());
+    address.is_some_and(|address| address.starts_with("obs://staged/"))
+}
+
+/// Gives an unnamed job the name of its script, with a random suffix.
+fn named(
+    py: Python<'_>,
+    job: CreateJob,
+    source: &Source,
+    options: &Options,
+) -> PyResult<CreateJob> {
+    let body = job.body();
+    let is_named = body["metadata"]["name"].as_str().is_some_and(|name| !name.is_empty());
+    if is_named || options.name.is_some() {
+        return Ok(job);
+    }
+    if options.adopt == Some(true) {
+        return Err(invalid(py, "adopt: the job must have a name; give name".to_owned()));
     }
     let stem = match source {
         Source::Path(path) => {
@@ -219,60 +273,113 @@ fn named(job: CreateJob, source: &Source) -> CreateJob {
         }
         Source::Body(_) => None,
     };
-    job.name(unique_name(stem.as_deref().unwrap_or_default()))
+    Ok(job.name(unique_name(stem.as_deref().unwrap_or_default())))
 }
 
 /// Returns `true` if the job starts a script, and no engine, image or algorithm is given.
-fn needs_engine(places: &LocalPlaces, options: &Options, body: &Value) -> bool {
+fn needs_engine(has_local_script: bool, body: &Value) -> bool {
     let algorithm = &body["algorithm"];
     let has = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-    let has_script = places.code.as_ref().is_some_and(|(_, script)| script.is_some())
-        || has(&algorithm["boot_file"]);
     let engine = &algorithm["engine"];
-    has_script
-        && !options.has_engine()
+    (has_local_script || has(&algorithm["boot_file"]))
         && !["engine_id", "engine_name", "image_url"].iter().any(|field| has(&engine[*field]))
         && !has(&algorithm["id"])
         && !has(&algorithm["subscription_id"])
 }
 
-type LocalCode = Option<(PathBuf, Option<String>)>;
-
-/// Sets the code of a script or of a directory. Returns the local code.
-fn code(
+/// Sets the code of a script, a directory or the options. Local code is set in `places`.
+fn set_code(
     py: Python<'_>,
-    path: &Path,
+    source: &Source,
     options: &Options,
     job: CreateJob,
-) -> PyResult<(CreateJob, LocalCode)> {
+    places: &mut LocalPlaces,
+) -> PyResult<CreateJob> {
     let wrong = |message: String| -> PyErr { invalid(py, message) };
-    if let Some(script) = address(path) {
-        let parent = script.rsplit_once('/').map_or(script, |(parent, _)| parent);
-        let code_dir = options.code_dir.as_deref().and_then(address);
-        let code_dir = code_dir.map_or_else(|| format!("{parent}/"), str::to_owned);
-        return Ok((job.code_dir(code_dir).boot_file(script), None));
-    }
+    let remote_dir = options.code_dir.as_deref().and_then(address);
+    let below = |directory: &str, file: &str| format!("{}/{file}", directory.trim_end_matches('/'));
+    let path = match (source, source.file()) {
+        (Source::Path(path), None) => path,
+        // The options replace the code of a file or a body.
+        _ => {
+            let body = job.body();
+            let of_file = match &places.code {
+                Some((_, script)) => script.clone(),
+                None => body["algorithm"]["boot_file"].as_str().map(str::to_owned),
+            };
+            let boot_file = options.boot_file.clone().or(of_file);
+            return Ok(match (remote_dir, &options.code_dir, &options.boot_file) {
+                (Some(directory), ..) => {
+                    places.code = None;
+                    let job = job.code_dir(&directory);
+                    let script = boot_file.iter();
+                    script.fold(job, |job, script| job.boot_file(below(&directory, script)))
+                }
+                (None, Some(directory), _) => {
+                    places.code = Some((directory.clone(), boot_file));
+                    job.without_field("algorithm.code_dir").without_field("algorithm.boot_file")
+                }
+                (None, None, Some(script)) => match &mut places.code {
+                    Some((_, of_file)) => {
+                        *of_file = Some(script.clone());
+                        job
+                    }
+                    None => {
+                        let directory = body["algorithm"]["code_dir"].as_str().unwrap_or_default();
+                        job.boot_file(below(directory, script))
+                    }
+                },
+                (None, None, None) => job,
+            });
+        }
+    };
     let shown = path.display();
     if path.is_dir() {
+        if options.code_dir.is_some() {
+            return Err(wrong(format!("code_dir must not be given with the directory {shown}")));
+        }
         if options.boot_file.is_none() && options.command.is_none() {
             return Err(wrong(format!(
-                "{shown} is a directory; boot_file must name the script in it, or command the command"
+                "{shown} is a directory; boot_file must name the script in it, or command the \
+                 command"
             )));
         }
-        return Ok((job, Some((path.to_owned(), options.boot_file.clone()))));
+        places.code = Some((path.clone(), options.boot_file.clone()));
+        return Ok(job);
+    }
+    if options.boot_file.is_some() {
+        return Err(wrong(format!("boot_file must not be given with the script {shown}")));
+    }
+    if let Some(script) = address(path) {
+        let parent = script.rsplit_once('/').map_or(script.as_str(), |(parent, _)| parent);
+        let code_dir = match (&options.code_dir, remote_dir) {
+            (_, Some(directory)) => directory,
+            (None, None) => format!("{parent}/"),
+            (Some(_), None) => {
+                return Err(wrong(format!("code_dir must be an address, because {script} is one")));
+            }
+        };
+        return Ok(job.code_dir(code_dir).boot_file(script));
+    }
+    if let (Some(directory), Some(script)) = (&remote_dir, path.to_str()) {
+        return Ok(job.code_dir(directory).boot_file(below(directory, script)));
     }
     if !path.is_file() {
         return Err(wrong(format!("the script {shown} does not exist; check the path")));
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = options.code_dir.as_deref().or(parent).unwrap_or(Path::new("."));
-    let below = path.canonicalize()?;
-    let below = below.strip_prefix(directory.canonicalize()?).map_err(|_| {
-        wrong(format!("the script {shown} must be in the code directory {}", directory.display()))
+    let script = path.canonicalize()?;
+    let script = directory.canonicalize().ok().and_then(|directory| {
+        let steps = script.strip_prefix(directory).ok()?.iter().map(|step| step.to_str());
+        Some(steps.collect::<Option<Vec<&str>>>()?.join("/"))
+    });
+    let script = script.ok_or_else(|| {
+        let directory = directory.display();
+        wrong(format!("the script {shown} must be in the code directory {directory}, in UTF-8"))
     })?;
-    let steps: Option<Vec<&str>> = below.iter().map(|step| step.to_str()).collect();
-    let script = steps.ok_or_else(|| wrong(format!("{shown}: the path must be UTF-8")))?;
     // A command starts the script itself.
-    let boot_file = options.command.is_none().then(|| script.join("/"));
-    Ok((job, Some((directory.to_owned(), boot_file))))
+    let boot_file = options.command.is_none().then_some(script);
+    places.code = Some((directory.to_owned(), boot_file));
+    Ok(job)
 }

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::OnceLock, time::Duration};
 
 use modelarts_ext::{Error, blocking::BlockingExt};
-use pyo3::{PyResult, Python, exceptions::PyRuntimeError};
+use pyo3::{Bound, PyAny, PyResult, Python, exceptions::PyRuntimeError};
 
 use crate::errors::to_exception;
 
@@ -53,4 +53,20 @@ fn require_same_process() -> PyResult<()> {
         "this process was forked from one that used modelarts_tools; processes must be started by \
          the method \"spawn\": multiprocessing.get_context(\"spawn\")",
     ))
+}
+
+/// Returns an awaitable of asyncio, whose cancellation drops the future.
+pub(crate) fn call_async<'py, T: Send + 'static>(
+    py: Python<'py>,
+    future: impl Future<Output = Result<T, Error>> + Send + 'static,
+    convert: impl for<'a> FnOnce(Python<'a>, T) -> PyResult<Bound<'a, PyAny>> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>> {
+    require_same_process()?;
+    pyo3_async_runtimes::tokio::future_into_py(py, async move {
+        let result = future.await;
+        Python::attach(|py| {
+            let value = result.map_err(|error| to_exception(py, &error))?;
+            Ok(convert(py, value)?.unbind())
+        })
+    })
 }

@@ -1,14 +1,22 @@
 //! `Stream`: an iterator over jobs, events, lines, numbers, updates or rows.
 
-use futures::{StreamExt, stream::BoxStream};
+use std::{pin::pin, sync::Arc};
+
+use futures::{
+    StreamExt,
+    future::{Either, select},
+    stream::BoxStream,
+};
 use modelarts_ext::Error;
-use pyo3::{Bound, PyAny, PyRef, PyResult, Python, pyclass, pymethods, types::PyAnyMethods};
-use tokio::sync::Mutex;
+use pyo3::{
+    Bound, PyAny, PyRef, PyResult, Python, exceptions::PyStopAsyncIteration, pyclass, pymethods,
+    types::PyAnyMethods,
+};
+use tokio::sync::{Mutex, watch};
 
 use crate::{
     convert::records,
-    errors::to_exception,
-    runtime::{discard, wait},
+    runtime::{call, call_async, discard},
 };
 
 /// Item of a stream, as a function that makes a value of Python of it.
@@ -17,10 +25,15 @@ type Item = Box<dyn for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>> 
 type Items = BoxStream<'static, Result<Item, Error>>;
 
 /// Iterator that waits for each item. A call of another thread waits for its turn.
-#[pyclass(frozen, module = "modelarts_tools")]
+#[pyclass(frozen, generic, module = "modelarts_tools")]
 pub(crate) struct Stream {
+    state: Arc<State>,
+}
+
+struct State {
     /// `None` after the end.
     items: Mutex<Option<Items>>,
+    is_closed: watch::Sender<bool>,
 }
 
 impl Stream {
@@ -35,21 +48,34 @@ impl Stream {
             let convert = convert.clone();
             next.map(|value| -> Item { Box::new(move |py| convert(py, value)) })
         });
-        Self { items: Mutex::new(Some(items.boxed())) }
-    }
-
-    /// Reads the next item. The stream ends after an error.
-    async fn next(&self) -> Option<Result<Item, Error>> {
-        let mut items = self.items.lock().await;
-        let next = items.as_mut()?.next().await;
-        if !matches!(next, Some(Ok(_))) {
-            *items = None;
-        }
-        next
+        let items = Mutex::new(Some(items.boxed()));
+        Self { state: Arc::new(State { items, is_closed: watch::Sender::new(false) }) }
     }
 }
 
-impl Drop for Stream {
+impl State {
+    /// Reads the next item. The stream ends after an error, and when it is closed.
+    async fn next(&self) -> Result<Option<Item>, Error> {
+        let mut is_closed = self.is_closed.subscribe();
+        let read = async {
+            let mut items = self.items.lock().await;
+            let next = match items.as_mut() {
+                Some(items) => items.next().await.transpose(),
+                None => Ok(None),
+            };
+            if !matches!(next, Ok(Some(_))) {
+                *items = None;
+            }
+            next
+        };
+        match select(pin!(is_closed.wait_for(|is_closed| *is_closed)), pin!(read)).await {
+            Either::Left(_) => Ok(None),
+            Either::Right((next, _)) => next,
+        }
+    }
+}
+
+impl Drop for State {
     fn drop(&mut self) {
         discard(self.items.get_mut().take());
     }
@@ -62,11 +88,34 @@ impl Stream {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match wait(py, self.next())? {
-            None => Ok(None),
-            Some(Err(error)) => Err(to_exception(py, &error)),
-            Some(Ok(item)) => item(py).map(Some),
-        }
+        call(py, self.state.next())?.map(|item| item(py)).transpose()
+    }
+
+    fn __aiter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = Arc::clone(&self.state);
+        let next = async move { state.next().await };
+        call_async(py, next, |py, item| match item {
+            Some(item) => item(py),
+            None => Err(PyStopAsyncIteration::new_err(())),
+        })
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyAny>) {
+        self.close();
+    }
+
+    /// Ends the stream, also in the threads that wait for its next item.
+    fn close(&self) {
+        self.state.is_closed.send_replace(true);
     }
 
     /// Returns the remaining items as a `pandas.DataFrame`. Requires pandas.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import dataclasses
 import json
 import os
@@ -13,12 +15,13 @@ import threading
 import warnings
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Dict, List, Tuple
 
 import pandas
 import pytest
 
-from modelarts_tools import Client, Emulator, End, Job, Submission, exceptions
+from modelarts_tools import Client, Emulator, End, Job, JobWarning, Stream, Submission, exceptions
 
 FLAVOR = "modelarts.vm.cpu.2u"
 SCRIPT = """
@@ -150,8 +153,8 @@ def test_arguments_of_a_job(client: Client, code: Path, tmp_path: Path) -> None:
         nodes=2,
         data={"a": "obs://modelarts-test/a/", "b": tmp_path},
         out={"x": "obs://modelarts-test/x/", "y": None},
-        parameters={"lr": 1e-05, "flag": True},
-        env={"SEED": "1"},
+        parameters=MappingProxyType({"lr": 1e-05, "flag": True, "none": None}),
+        env=MappingProxyType({"SEED": "1"}),
         auto_stop=timedelta(hours=2),
         restarts=3,
         set={"spec.resource.node_count": 3, "metadata.annotations.note": "4"},
@@ -166,16 +169,23 @@ def test_arguments_of_a_job(client: Client, code: Path, tmp_path: Path) -> None:
     algorithm = job["algorithm"]
     assert algorithm["environments"] == {"SEED": "1"}
     parameters = {each["name"]: each["value"] for each in algorithm["parameters"]}
-    assert parameters == {"flag": "True", "lr": "1e-05"}
+    assert list(parameters.items()) == [("lr", "1e-05"), ("flag", "True")]
     addresses = [
         [(each["name"], each["remote"]["obs"]["obs_url"]) for each in algorithm[channels]]
         for channels in ("inputs", "outputs")
     ]
-    # Local places have no address yet.
-    assert addresses == [[("a", "obs://modelarts-test/a/")], [("x", "obs://modelarts-test/x/")]]
+    # Placeholders stand for the addresses of local places.
+    assert addresses == [
+        [("a", "obs://modelarts-test/a/"), ("b", "obs://staged/data/b/")],
+        [("x", "obs://modelarts-test/x/"), ("y", "obs://staged/out/y/")],
+    ]
+    assert algorithm["code_dir"] == "obs://staged/code/"
+    assert algorithm["boot_file"] == "obs://staged/code/lib/other.py"
 
 
-def test_sources_of_a_job(client: Client, modelarts: Emulator, code: Path) -> None:
+def test_sources_of_a_job(
+    client: Client, modelarts: Emulator, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = code.parent
     (directory / "job.yaml").write_text(
         """
@@ -204,13 +214,34 @@ spec: {resource: {flavor_id: modelarts.vm.cpu.8u}}
     again = client.submit({**remote.to_dict(), "metadata": {"name": "again"}})
     again.wait(check=True)
     assert [str(line) for line in again.logs()] == ["there"]
+    # Options replace the code of a job file, and `set` comes last.
+    (directory / "lib").mkdir()
+    (directory / "lib" / "other.py").write_text("print('other')")
+    monkeypatch.chdir(directory)
+    replaced: List[Dict[str, Any]] = [
+        {"name": "script", "boot_file": "lib/other.py"},
+        {"name": "both", "code_dir": "lib", "boot_file": "other.py"},
+    ]
+    for options in replaced:
+        other = client.submit("job.yaml", **options)
+        other.wait(check=True)
+        assert [str(line) for line in other.logs()] == ["other"]
+    code_there = f"obs://{modelarts.bucket}/code/"
+    moved = client.submit("job.yaml", name="moved", code_dir=code_there, boot_file="there.py")
+    assert body(moved)["boot_file"] == f"/{modelarts.bucket}/code/there.py"
+    fields = {"algorithm.code_dir": code_there, "algorithm.boot_file": code_there + "there.py"}
+    fields["algorithm.outputs[0].remote.obs.obs_url"] = f"obs://{modelarts.bucket}/set/"
+    by_set = client.prepare(code, out="train_url", set=fields).to_dict()["algorithm"]
+    assert by_set["code_dir"] == code_there
+    assert by_set["outputs"][0]["remote"]["obs"]["obs_url"] == f"obs://{modelarts.bucket}/set/"
 
 
 def test_mistakes_are_named(client: Client, code: Path) -> None:
     wrong: List[Tuple[Dict[str, Any], str]] = [
-        ({"flavour": "x"}, "keyword argument flavour: must be one of name, description, engine"),
-        ({"nodes": "two"}, "keyword argument nodes: 'str' object"),
-        ({"data": 3}, "keyword argument data: "),
+        ({"flavour": "x"}, "unexpected keyword argument flavour; must be one of name, descr"),
+        ({"nodes": "two"}, "nodes: must be a whole number from 1 on, and is the str 'two'"),
+        ({"data": 3}, "data: must be a path or an address, or several by name, and is the int 3"),
+        ({"parameters": {"a": [1]}}, "parameters: must be texts, numbers or booleans by name"),
     ]
     for options, message in wrong:
         with pytest.raises(TypeError, match=message):
@@ -226,8 +257,24 @@ def test_mistakes_are_named(client: Client, code: Path) -> None:
         client.submit("trian.py")
     with pytest.raises(ValueError, match="is a directory; boot_file must name the script"):
         client.submit(code.parent)
-    with pytest.raises(ValueError, match="timeout: -1 must be a number of seconds"):
+    with pytest.raises(ValueError, match="timeout: -1 seconds; must not be negative"):
         client.submit(code).wait(-1)
+    data = code.parent
+    senseless: List[Tuple[Any, Dict[str, Any], str]] = [
+        (code, {"boot_file": "train.py"}, "boot_file must not be given with the script"),
+        (code.parent, {"code_dir": "a"}, "code_dir must not be given with the directory"),
+        ("obs://b/a.py", {"code_dir": "a"}, "code_dir must be an address"),
+        (code, {"adopt": True}, "adopt: the job must have a name; give name"),
+        (code, {"data": {"x": data}, "out": "x"}, "two inputs or outputs are named x"),
+        (code.parent / "none.yaml", {}, "cannot read the job in .*none.yaml"),
+    ]
+    for source, options, message in senseless:
+        with pytest.raises(exceptions.ModelArtsError, match=message):
+            client.submit(source, **options)
+    with pytest.raises(ValueError, match="a datetime must have a time zone"):
+        client.list(since=datetime.now())
+    with pytest.raises(TypeError, match="body: must be JSON"):
+        client.call("ShowTrainingQuotas", b"x")
     with pytest.raises(exceptions.InvalidError, match="did you mean ShowTrainingQuotas"):
         client.call("ShowTrainingQuota")
     assert list(client.list(name="a b")) == []
@@ -304,21 +351,27 @@ def test_several_jobs(client: Client, modelarts: Emulator, code: Path) -> None:
         ]
 
     results: Dict[int, Submission] = {}
-    for result in client.submit_all(requests(), at_most=2, adopt=True):
+    for result in client.submit_all(requests(), at_most=2):
         results[result.index] = result
     ends = [results[n].end for n in range(4)]
     assert [end and end.outcome for end in ends] == ["completed", "failed"] * 2
     # The same call again returns the same jobs.
-    again = {it.index: it.end for it in client.submit_all(requests(), adopt=True)}
+    again = {it.index: it.end for it in client.submit_all(requests())}
     assert [end and end.job.id for _, end in sorted(again.items(), key=lambda it: it[0])] == [
         end and end.job.id for end in ends
     ]
     assert modelarts.control("requests")["CreateTrainingJob"]["executed"] == 4
-    table = client.submit_all(requests(), adopt=True).to_pandas().sort_values("index")
+    table = client.submit_all(requests()).to_pandas().sort_values("index")
     assert list(table["outcome"]) == ["completed", "failed"] * 2
     assert list(table["param:lr"]) == ["0", "1", "2", "3"]
-    [refused] = client.submit_all([client.prepare(code, name="trial-0")])
-    assert refused.end is None and isinstance(refused.error, exceptions.ConflictError)
+    # The error of one job does not end the others.
+    mixed = [client.prepare(code, name=name) for name in ("trial-0", "ä", "trial-9")]
+    by_name = {result.name: result for result in client.submit_all(mixed)}
+    assert isinstance(by_name["trial-0"].error, exceptions.ConflictError)
+    assert isinstance(by_name["ä"].error, exceptions.InvalidError)
+    assert by_name["trial-9"].end and by_name["trial-9"].end.is_completed
+    with pytest.raises(ValueError, match="either all requests must have adopt, or none"):
+        client.submit_all([*mixed, requests()[0]])
 
 
 def test_a_request_is_checked_before_it_is_sent(client: Client, code: Path) -> None:
@@ -328,9 +381,15 @@ def test_a_request_is_checked_before_it_is_sent(client: Client, code: Path) -> N
     assert list(client.list()) == []
     request = client.prepare(code, name="checked", parameters={"code": 1}, adopt=True)
     assert request.submit().id == request.submit().id
+    with pytest.warns(JobWarning, match="zz"):
+        client.submit(code, out="zz").wait()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         client.submit(code).wait()
+        # A warning that is an error comes before the creation.
+        with pytest.raises(JobWarning):
+            client.submit(code, out="zz", name="warned")
+    assert list(client.list(name="warned")) == []
 
 
 def test_tables(client: Client, code: Path) -> None:
@@ -352,9 +411,12 @@ def test_results_are_frozen(client: Client, code: Path) -> None:
     plain = end.to_dict()
     assert plain["job"]["metadata"]["name"] == end.job.name
     json.dumps(plain, default=str)
+    assert end.job == client.get(end.job.id) == copy.deepcopy(end.job)
+    assert len({end.job, client.get(end.job.id)}) == 1
+    assert str(Stream[Job]) == "modelarts_tools.Stream[modelarts_tools.Job]"
     error = exceptions.ThrottledError("text", code="ModelArts.2799", attempts=3)
     copied = pickle.loads(pickle.dumps(error))
-    assert (str(copied), copied.code, copied.attempts) == ("text", "ModelArts.2799", 3)
+    assert (copied.message, copied.code, copied.attempts) == ("text", "ModelArts.2799", 3)
 
 
 def test_a_fault_is_retried_or_raised(client: Client, modelarts: Emulator, code: Path) -> None:
@@ -373,6 +435,51 @@ def test_a_fault_is_retried_or_raised(client: Client, modelarts: Emulator, code:
     with pytest.raises(exceptions.ModelArtsError, match="denied") as denied:
         list(client.list())
     assert (denied.value.status, denied.value.code) == (403, "ModelArts.0004")
+
+
+def test_the_time_limit_of_a_call(client: Client, modelarts: Emulator, code: Path) -> None:
+    job = client.submit(code)
+    fault = {"operation": "ShowTrainingJobDetails", "fault": "delay", "ms": 60_000}
+    modelarts.control("faults", fault)
+    hasty = modelarts.client(timeout=timedelta(milliseconds=200))
+    with pytest.raises(exceptions.TimeLimitError) as late:
+        hasty.get(job.id)
+    assert isinstance(late.value, TimeoutError)
+    assert str(late.value) == "ShowTrainingJobDetails: no answer within 200ms"
+
+
+def test_outputs_are_data_of_the_next_job(client: Client, code: Path) -> None:
+    first = client.submit(code, out="train_url").wait(check=True).job
+    second = client.submit(code, data=first.outputs["train_url"]).wait(check=True).job
+    assert str(list(second.logs())[-1]) == "['model.txt']"
+
+
+def test_asyncio(running: Job) -> None:
+    async def main() -> None:
+        lines = running.logs(follow=True)
+        async for line in lines:
+            assert str(line) == "started"
+            break
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(running.wait_async(), 0.05)
+        running.stop()
+        end = await running.wait_async()
+        assert end.outcome == "terminated"
+        with pytest.raises(exceptions.JobNotCompletedError):
+            await running.wait_async(check=True)
+        assert [str(line) async for line in lines] == []
+
+    asyncio.run(main())
+
+
+def test_a_stream_is_closed_while_a_thread_waits(running: Job) -> None:
+    with running.logs(follow=True) as lines:
+        next(lines)
+        rest: List[Any] = []
+        thread = threading.Thread(target=lambda: rest.extend(lines))
+        thread.start()
+    thread.join()
+    assert rest == [] and list(lines) == []
 
 
 class Alarm(Exception):
@@ -442,3 +549,19 @@ def test_a_forked_process_gets_an_error(client: Client) -> None:
     with os.fdopen(reader) as pipe:
         assert 'must be started by the method "spawn"' in pipe.read()
     os.waitpid(child, 0)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_does_not_end_the_emulator(tmp_path: Path) -> None:
+    (tmp_path / "forever.py").write_text(FOREVER)
+    with Emulator() as emulator:
+        job = emulator.client(flavor=FLAVOR).submit(tmp_path / "forever.py")
+        next(iter(job.logs(follow=True)))
+        child = os.fork()
+        if child == 0:
+            emulator.close()
+            emulator._server = None  # type: ignore[assignment]
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert job.refresh().phase == "Running"
+        assert emulator.obs_root.joinpath(emulator.bucket).is_dir()

@@ -12,12 +12,12 @@
     job.download("results")
 
 The package also installs the programs `modelarts` and `modelarts-emulator`, and a pytest plugin with
-the fixture `modelarts`. Calls block, release the GIL, and end with Ctrl-C.
+the fixture `modelarts`. Calls block, release the GIL, and end with Ctrl-C; waits and streams also work in asyncio.
 """
 
 from modelarts_tools import exceptions
 from modelarts_tools._emulator import Emulator
-from modelarts_tools._native import Client, Job, JobRequest, Stream
+from modelarts_tools._native import Client, Job, JobRequest, Stream, __version__
 from modelarts_tools._programs import program
 from modelarts_tools.exceptions import ModelArtsError
 from modelarts_tools.records import (
@@ -50,6 +50,7 @@ __all__ = [
     "Stream",
     "Submission",
     "Update",
+    "__version__",
     "exceptions",
     "program",
 ]

@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
@@ -63,14 +64,14 @@ class Emulator:
         """
         if not hasattr(_native, "Server"):
             raise RuntimeError("the emulator requires Linux or macOS")
-        self._temporary = None
+        self._remove = None
         if directory is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="modelarts-")
-            directory = self._temporary.name
+            directory = tempfile.mkdtemp(prefix="modelarts-")
+            self._remove = weakref.finalize(self, _remove, directory, os.getpid())
         self._directory = Path(directory).resolve()
         self._directory.mkdir(parents=True, exist_ok=True)
-        self.token = secrets.token_hex(16)
-        self.bucket = BUCKET
+        self.token: str = secrets.token_hex(16)
+        self.bucket: str = BUCKET
         self._log_start = _native.emulator_log(0)[1]
         own = ["--timing", "instant", "--token", self.token]
         own += ["--data-dir", str(self._directory / "data")]
@@ -179,8 +180,11 @@ class Emulator:
     def close(self) -> None:
         """Ends the emulator with its jobs."""
         self._server.close()
-        if self._temporary is not None:
-            self._temporary.cleanup()
+        if self._remove is not None:
+            self._remove()
+
+    def __repr__(self) -> str:
+        return f"Emulator(url={self.url!r})"
 
     def __enter__(self) -> "Emulator":
         return self
@@ -192,3 +196,9 @@ class Emulator:
         trace: Optional[TracebackType],
     ) -> None:
         self.close()
+
+
+def _remove(directory: str, process: int) -> None:
+    # A fork must not remove the directory of the process that it comes from.
+    if os.getpid() == process:
+        shutil.rmtree(directory, ignore_errors=True)

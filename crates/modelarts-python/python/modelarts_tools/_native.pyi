@@ -1,13 +1,17 @@
 from datetime import datetime, timedelta
 from os import PathLike
+from types import GenericAlias, TracebackType
 from typing import (
     Any,
+    Awaitable,
     Dict,
     Generic,
     Iterable,
     List,
     Mapping,
     Optional,
+    Sequence,
+    Type,
     TypedDict,
     TypeVar,
     Union,
@@ -28,7 +32,9 @@ from modelarts_tools.records import (
     Update,
 )
 
-__all__ = ["Client", "Job", "JobRequest", "Server", "Stream", "emulator_log"]
+__all__ = ["Client", "Job", "JobRequest", "Server", "Stream", "__version__", "emulator_log"]
+
+__version__: str
 
 _T = TypeVar("_T")
 _Path = Union[str, PathLike[str]]
@@ -50,8 +56,8 @@ class _Options(TypedDict, total=False):
     boot_file: Optional[str]
     command: Optional[str]
     data: Union[_Path, Mapping[str, _Path], None]
-    out: Union[str, List[str], Mapping[str, Optional[str]], None]
-    parameters: Optional[Mapping[str, object]]
+    out: Union[str, Sequence[str], Mapping[str, Optional[str]], None]
+    parameters: Optional[Mapping[str, Union[str, float, bool, None]]]
     env: Optional[Mapping[str, str]]
     auto_stop: Optional[_Span]
     restarts: Optional[int]
@@ -102,7 +108,8 @@ class Client:
             flavor: Flavor of jobs that name neither a flavor nor a pool.
             pool: Pool of jobs that name neither a flavor nor a pool.
             environment: Variables instead of those of the process. No files are read then.
-            timeout: Time limit of a call with its retries. Waits have their own limits.
+            timeout: Time limit of a call with its retries; by default 2 minutes. Waits have their
+                own limits.
             rate_limit: Maximum number of requests per second.
 
         Raises:
@@ -115,7 +122,7 @@ class Client:
     def endpoint(self) -> str: ...
     @property
     def region(self) -> Optional[str]: ...
-    def submit(self, source: Union[_Path, Dict[str, Any]], **options: Unpack[_Options]) -> Job:
+    def submit(self, source: Union[_Path, Mapping[str, Any]], **options: Unpack[_Options]) -> Job:
         """Submits a job once, also if a response is lost, and returns it.
 
         Local code and data are sent to OBS, unless they are there already. Warnings about the job
@@ -129,17 +136,19 @@ class Client:
             image: Address of an own image, instead.
             algorithm: Id of an algorithm, instead of code.
             flavor, pool, nodes: Resources.
-            code_dir: Code directory, if not that of the script.
-            boot_file: Script to start, if `source` is a directory.
+            code_dir: Code directory or address, if not that of the script or of the job file.
+            boot_file: Script to start, if `source` is a directory or a job file.
             command: Command to start, instead of the script.
             data: Input: directory or `obs://` address, named `data_url`, or several by name.
             out: Name of an output, several names, or addresses by name (`None`: a new one).
-            parameters: Hyper-parameters, which the script receives as `--name=value`.
+            parameters: Hyper-parameters, which the script receives as `--name=value`, in the form
+                of `str`; `None` removes one of a job file.
             env: Environment variables of the job.
             auto_stop: Time after which the service stops the job; whole hours.
             restarts: Number of restarts after faults.
             priority: Priority in the pool, 1 to 3.
-            set: Fields of the request by path, such as `{"spec.resource.node_count": 4}`.
+            set: Fields of the request by path, such as `{"spec.resource.node_count": 4}`, which
+                take precedence over the other arguments.
             bucket: Bucket for code, data and outputs, instead of that of the client.
             adopt: Returns the job of the same name and content if it exists. Requires `name`.
 
@@ -149,7 +158,7 @@ class Client:
             ModelArtsError: Another error. With `is_uncertain`, the job may exist.
         """
     def prepare(
-        self, source: Union[_Path, Dict[str, Any]], **options: Unpack[_Options]
+        self, source: Union[_Path, Mapping[str, Any]], **options: Unpack[_Options]
     ) -> JobRequest:
         """Returns a job that is not submitted, from the arguments of `submit`. Sends no files."""
     def submit_all(
@@ -157,18 +166,17 @@ class Client:
         requests: Iterable[JobRequest],
         *,
         at_most: int = 5,
-        adopt: bool = False,
         timeout: Optional[_Span] = None,
     ) -> Stream[Submission]:
         """Submits jobs, at most `at_most` unfinished ones at a time, and returns their ends.
 
-        Each result comes when it is known. The error of one job does not end the others. Jobs are
-        submitted only while the results are read.
+        Each result comes when it is known. The error of one job does not end the others. The first
+        result begins with all checks and uploads; jobs are submitted while the results are read.
 
         Args:
-            requests: Jobs of `prepare`, whose names differ.
+            requests: Jobs of `prepare`, whose names differ. With `adopt`, which all or none must
+                have, existing jobs of the same name and content are taken.
             at_most: Maximum number of unfinished jobs.
-            adopt: Takes existing jobs of the same name and content. The jobs need `adopt`, too.
             timeout: Time limit of all jobs together.
         """
     def get(self, job: str) -> Job:
@@ -180,11 +188,11 @@ class Client:
     def list(
         self,
         *,
-        phase: Union[str, List[str], None] = None,
+        phase: Union[str, Sequence[str], None] = None,
         name: Optional[str] = None,
         since: Optional[_Moment] = None,
         until: Optional[_Moment] = None,
-        user: Union[str, List[str], None] = None,
+        user: Union[str, Sequence[str], None] = None,
         workspace: Optional[str] = None,
         oldest_first: bool = False,
         limit: Optional[int] = None,
@@ -235,6 +243,7 @@ class Job:
     """Training job, as one response described it. `refresh` reads it again.
 
     Times are datetimes in UTC, durations timedeltas; `None` if the service does not state them.
+    Jobs with the same id are equal.
     """
 
     @property
@@ -269,7 +278,7 @@ class Job:
         """Names of the tasks, such as `worker-0`. Each has a log."""
     @property
     def exit_codes(self) -> Dict[str, int]:
-        """Exit codes by task, of a job that has ended."""
+        """Exit codes by task, as far as the service states them; of a job that failed."""
     @property
     def outputs(self) -> Dict[str, str]:
         """Addresses in OBS by the names of the outputs."""
@@ -287,6 +296,10 @@ class Job:
             timeout: Time limit, after which the outcome is `timed_out`. The job continues.
             check: Raises `JobNotCompletedError` unless the job completed.
         """
+    def wait_async(
+        self, timeout: Optional[_Span] = None, *, check: bool = False
+    ) -> Awaitable[End]:
+        """Waits in asyncio, as `wait` does. A cancellation ends the wait."""
     def follow(self, *, logs: bool = True, tail: Optional[int] = None) -> Stream[Update]:
         """Returns phases, events and log lines, from the beginning to the end of the job.
 
@@ -324,8 +337,10 @@ class Job:
         """
     def delete(self) -> None:
         """Deletes the job with its events and logs. Outputs in OBS remain."""
+    def __copy__(self) -> Job: ...
+    def __deepcopy__(self, _memo: object, /) -> Job: ...
     def download(
-        self, directory: _Path, outputs: Union[str, List[str], None] = None
+        self, directory: _Path, outputs: Union[str, Sequence[str], None] = None
     ) -> List[Output]:
         """Downloads the outputs to `directory/NAME`, except files that are there already.
 
@@ -335,10 +350,26 @@ class Job:
 
 @final
 class Stream(Generic[_T]):
-    """Iterator that waits for each item. A call of another thread waits for its turn."""
+    """Iterator that waits for each item, also for `async for`.
 
+    A call of another thread waits for its turn. As a context manager, it is closed at the end.
+    """
+
+    def __class_getitem__(cls, key: Any, /) -> GenericAlias: ...
     def __iter__(self) -> Stream[_T]: ...
     def __next__(self) -> _T: ...
+    def __aiter__(self) -> Stream[_T]: ...
+    def __anext__(self) -> Awaitable[_T]: ...
+    def __enter__(self) -> Stream[_T]: ...
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+        /,
+    ) -> None: ...
+    def close(self) -> None:
+        """Ends the stream, also in the threads that wait for its next item."""
     def to_pandas(self) -> Any:
         """Returns the remaining items as a `pandas.DataFrame`. Requires pandas."""
 

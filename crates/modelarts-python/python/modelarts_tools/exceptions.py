@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Type
 
 if TYPE_CHECKING:
     from modelarts_tools.records import End
@@ -29,14 +30,27 @@ class ModelArtsError(Exception):
     status: Optional[int] = None
     operation: Optional[str] = None
     attempts: int = 0
-    retry_after: Any = None
+    retry_after: Optional[timedelta] = None
     is_uncertain: bool = False
     violations: List[Dict[str, Any]] = []
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
-        for name, value in details.items():
-            setattr(self, name, value)
+        self.__dict__.update(details)
+
+    @property
+    def message(self) -> str:
+        """Text of the error."""
+        return str(self)
+
+    def __reduce__(self) -> Any:
+        # A job belongs to the client of its process.
+        details = {name: value for name, value in self.__dict__.items() if name != "end"}
+        return _rebuild, (type(self), str(self), details)
+
+
+def _rebuild(kind: Type[ModelArtsError], message: str, details: Dict[str, Any]) -> ModelArtsError:
+    return kind(message, **details)
 
 
 class ConfigError(ModelArtsError):
@@ -83,7 +97,7 @@ class JobNotCompletedError(ModelArtsError):
     """A job ended otherwise than completed, or the wait for it did.
 
     Attributes:
-        end: The end of the wait, with the job.
+        end: The end of the wait, with the job; not in a copy from another process.
     """
 
     end: "End"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 from modelarts_tools.exceptions import JobNotCompletedError
@@ -173,11 +174,13 @@ class Submission(Record):
 
     Attributes:
         index: Position of the job in the argument of `submit_all`, from 0.
+        name: Name of the job.
         end: End of the job; `None` with an error.
         error: Exception that prevented the submission or the wait.
     """
 
     index: int
+    name: str
     end: Optional[End] = None
     error: Optional[Exception] = None
 
@@ -261,7 +264,7 @@ class Output(Record):
 
     name: str
     address: str
-    directory: Any
+    directory: Path
     files: int
     bytes: int
 
@@ -280,7 +283,8 @@ def _row(item: Any) -> Dict[str, Any]:
     if isinstance(item, dict):
         return item
     if isinstance(item, Submission):
-        row: Dict[str, Any] = {"index": item.index, "outcome": None, "error": item.error}
+        row: Dict[str, Any] = {"index": item.index, "name": item.name, "outcome": None}
+        row["error"] = item.error
         if item.end is not None:
             row.update(_row(item.end.job), outcome=item.end.outcome)
         return row
