@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn time(text: &str) -> SystemTime {
-        text.parse::<Timestamp>().unwrap().into()
+        text.parse::<Timestamp>().unwrap().try_into().unwrap()
     }
 
     fn found(text: &str) -> Result<(SystemTime, SystemTime), &'static str> {
