@@ -43,6 +43,16 @@ def test_the_first_program(tmp_path: Path) -> None:
     assert printed == [line for line in shown(session, "python first.py") if line not in phases]
 
 
+def test_the_program_of_the_repository(
+    modelarts: Emulator, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytester.makepyfile(train=blocks("FROM-ZERO.md", "python")[0])
+    pytester.mkdir("data").joinpath("rows.csv").write_text("1,2\n")
+    exec(blocks("../../README.md", "python")[0])
+    assert "worker-0 | epoch 2 loss=0.0250" in capsys.readouterr().out
+    assert (pytester.path / "results" / "train_url" / "model.txt").is_file()
+
+
 def test_the_function_with_errors(modelarts: Emulator, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     exec(blocks("README.md", "python")[1], names)
