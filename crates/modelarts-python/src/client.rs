@@ -197,8 +197,8 @@ impl PyClient {
     ) -> PyResult<Stream> {
         let requests = requests.try_iter()?.map(|request| Ok(request?.extract()?));
         let requests = Arc::new(requests.collect::<PyResult<Vec<JobRequest>>>()?);
-        let adopts = requests.iter().any(JobRequest::adopts);
-        if adopts && !requests.iter().all(JobRequest::adopts) {
+        let adopts = requests.iter().any(|request| request.adopts);
+        if adopts && !requests.iter().all(|request| request.adopts) {
             return Err(PyValueError::new_err("either all requests must have adopt, or none"));
         }
         let timeout = timeout.map(|timeout| timeout.duration("timeout")).transpose()?;

@@ -1,6 +1,7 @@
 //! The emulator of the service, in the process of Python.
 
 use std::{
+    collections::HashMap,
     io,
     path::PathBuf,
     sync::{Mutex, OnceLock, PoisonError},
@@ -26,13 +27,20 @@ const MAX_LOG: usize = 16 << 20;
 pub(crate) struct Server {
     /// `None` after the end.
     emulator: Mutex<Option<Emulator>>,
+    #[pyo3(get)]
     url: String,
+    #[pyo3(get)]
     obs_url: String,
+    #[pyo3(get)]
     project_id: String,
+    #[pyo3(get)]
     access_key: String,
+    #[pyo3(get)]
     secret_key: String,
+    #[pyo3(get)]
     obs_root: PathBuf,
-    environment: Vec<(&'static str, String)>,
+    #[pyo3(get)]
+    environment: HashMap<&'static str, String>,
     /// Process that started the emulator. A fork of it must not end the jobs.
     process: u32,
 }
@@ -55,49 +63,10 @@ impl Server {
             access_key: emulator.access_key().to_owned(),
             secret_key: emulator.secret_key().to_owned(),
             obs_root: emulator.obs_root().to_owned(),
-            environment: emulator.envs(),
+            environment: emulator.envs().into_iter().collect(),
             process: std::process::id(),
             emulator: Mutex::new(Some(emulator)),
         })
-    }
-
-    #[getter]
-    fn url(&self) -> &str {
-        &self.url
-    }
-
-    #[getter]
-    fn obs_url(&self) -> &str {
-        &self.obs_url
-    }
-
-    #[getter]
-    fn project_id(&self) -> &str {
-        &self.project_id
-    }
-
-    #[getter]
-    fn access_key(&self) -> &str {
-        &self.access_key
-    }
-
-    #[getter]
-    fn secret_key(&self) -> &str {
-        &self.secret_key
-    }
-
-    #[getter]
-    fn obs_root(&self) -> &PathBuf {
-        &self.obs_root
-    }
-
-    #[getter]
-    fn environment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let variables = PyDict::new(py);
-        for (name, value) in &self.environment {
-            variables.set_item(name, value)?;
-        }
-        Ok(variables)
     }
 
     /// Ends the emulator with its jobs. The second call has no effect, nor has one of a fork.

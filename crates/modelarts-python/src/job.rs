@@ -102,11 +102,6 @@ impl PyJob {
     }
 
     #[getter]
-    fn is_completed(&self) -> bool {
-        self.job.is_completed()
-    }
-
-    #[getter]
     fn created_at(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         datetime(py, self.job.created_at())
     }
@@ -344,10 +339,7 @@ impl PyJob {
         hasher.finish()
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
+    /// A job does not change, so `dataclasses.asdict` of a record may keep it.
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
     }

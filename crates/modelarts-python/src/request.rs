@@ -39,7 +39,8 @@ pub(crate) struct JobRequest {
     /// `None` if nothing is on this machine.
     stage: Option<StageJob>,
     warnings: Arc<Mutex<Vec<String>>>,
-    adopts: bool,
+    /// `true` if an existing job of the same name and content takes the place of a new one.
+    pub(crate) adopts: bool,
     settings: Arc<Settings>,
 }
 
@@ -147,11 +148,6 @@ impl JobRequest {
             Some(stage) => Ok(stage.clone().upload().await?.job),
             None => Ok(self.job.clone()),
         }
-    }
-
-    /// Returns `true` if an existing job of the same name and content takes the place of a new one.
-    pub(crate) fn adopts(&self) -> bool {
-        self.adopts
     }
 
     /// Shows the warnings of the check as warnings of Python.

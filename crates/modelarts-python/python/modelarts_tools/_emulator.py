@@ -10,8 +10,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from modelarts_tools import _native
 
@@ -189,12 +188,7 @@ class Emulator:
     def __enter__(self) -> "Emulator":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
 

@@ -1,6 +1,6 @@
 from datetime import datetime, timedelta
 from os import PathLike
-from types import GenericAlias, TracebackType
+from types import GenericAlias
 from typing import (
     Any,
     Awaitable,
@@ -11,7 +11,6 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
-    Type,
     TypedDict,
     TypeVar,
     Union,
@@ -257,8 +256,6 @@ class Job:
     def is_final(self) -> bool:
         """`True` if the job has ended, with any outcome."""
     @property
-    def is_completed(self) -> bool: ...
-    @property
     def created_at(self) -> Optional[datetime]: ...
     @property
     def started_at(self) -> Optional[datetime]: ...
@@ -337,7 +334,6 @@ class Job:
         """
     def delete(self) -> None:
         """Deletes the job with its events and logs. Outputs in OBS remain."""
-    def __copy__(self) -> Job: ...
     def __deepcopy__(self, _memo: object, /) -> Job: ...
     def download(
         self, directory: _Path, outputs: Union[str, Sequence[str], None] = None
@@ -361,13 +357,7 @@ class Stream(Generic[_T]):
     def __aiter__(self) -> Stream[_T]: ...
     def __anext__(self) -> Awaitable[_T]: ...
     def __enter__(self) -> Stream[_T]: ...
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-        /,
-    ) -> None: ...
+    def __exit__(self, *_exception: object) -> None: ...
     def close(self) -> None:
         """Ends the stream, also in the threads that wait for its next item."""
     def to_pandas(self) -> Any:
@@ -375,21 +365,14 @@ class Stream(Generic[_T]):
 
 @final
 class Server:
+    url: str
+    obs_url: str
+    project_id: str
+    access_key: str
+    secret_key: str
+    obs_root: PathLike[str]
+    environment: Dict[str, str]
     def __new__(cls, arguments: List[str]) -> Self: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def obs_url(self) -> str: ...
-    @property
-    def project_id(self) -> str: ...
-    @property
-    def access_key(self) -> str: ...
-    @property
-    def secret_key(self) -> str: ...
-    @property
-    def obs_root(self) -> PathLike[str]: ...
-    @property
-    def environment(self) -> Dict[str, str]: ...
     def close(self) -> None: ...
 
 def emulator_log(start: int) -> tuple[str, int]: ...

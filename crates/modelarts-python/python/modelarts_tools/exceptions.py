@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Type
+from functools import partial
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 if TYPE_CHECKING:
     from modelarts_tools.records import End
@@ -46,11 +47,7 @@ class ModelArtsError(Exception):
     def __reduce__(self) -> Any:
         # A job belongs to the client of its process.
         details = {name: value for name, value in self.__dict__.items() if name != "end"}
-        return _rebuild, (type(self), str(self), details)
-
-
-def _rebuild(kind: Type[ModelArtsError], message: str, details: Dict[str, Any]) -> ModelArtsError:
-    return kind(message, **details)
+        return partial(type(self), str(self), **details), ()
 
 
 class ConfigError(ModelArtsError):
