@@ -9,7 +9,7 @@ use modelarts_ext::{
 use pyo3::{
     Borrowed, Bound, FromPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyTypeError, PyValueError},
-    types::{PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyString, PyTypeMethods},
+    types::{PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyString},
 };
 use serde_json::Value;
 
@@ -77,10 +77,8 @@ options! {
 }
 
 fn wrong(name: &str, rule: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    let shown = value.repr().map_or_else(|_| String::new(), |text| format!(" {text}"));
-    let class = value.get_type();
-    let class = class.name().map_or_else(|_| "value".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{name}: must be {rule}, and is the {class}{shown}"))
+    let shown = value.repr().map_or_else(|_| "another value".to_owned(), |text| text.to_string());
+    PyTypeError::new_err(format!("{name}: must be {rule}, and is {shown}"))
 }
 
 /// Inputs: a directory or an address, or several by their names.

@@ -239,8 +239,8 @@ spec: {resource: {flavor_id: modelarts.vm.cpu.8u}}
 def test_mistakes_are_named(client: Client, code: Path) -> None:
     wrong: List[Tuple[Dict[str, Any], str]] = [
         ({"flavour": "x"}, "unexpected keyword argument flavour; must be one of name, descr"),
-        ({"nodes": "two"}, "nodes: must be a whole number from 1 on, and is the str 'two'"),
-        ({"data": 3}, "data: must be a path or an address, or several by name, and is the int 3"),
+        ({"nodes": "two"}, "nodes: must be a whole number from 1 on, and is 'two'"),
+        ({"data": 3}, "data: must be a path or an address, or several by name, and is 3"),
         ({"parameters": {"a": [1]}}, "parameters: must be texts, numbers or booleans by name"),
     ]
     for options, message in wrong:
