@@ -76,10 +76,9 @@ fn linked() -> Result<BTreeSet<String>> {
     let tree = String::from_utf8(output.stdout)?;
     Ok(tree
         .lines()
-        // A package of the workspace has a path.
-        .filter(|line| !line.contains('/'))
         .map(|line| line.trim_end_matches(" (*)").to_owned())
-        .filter(|line| !line.is_empty())
+        // A package of the workspace has a path in parentheses.
+        .filter(|line| !line.is_empty() && !line.ends_with(')'))
         .collect())
 }
 
