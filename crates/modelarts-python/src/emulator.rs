@@ -8,12 +8,7 @@ use std::{
 };
 
 use modelarts_emulator::{Emulator, program};
-use pyo3::{
-    Bound, PyResult, Python,
-    exceptions::PyRuntimeError,
-    pyclass, pyfunction, pymethods,
-    types::{PyDict, PyDictMethods},
-};
+use pyo3::{PyResult, Python, exceptions::PyRuntimeError, pyclass, pyfunction, pymethods};
 use tokio::runtime::{self, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 
