@@ -109,7 +109,6 @@ impl Moment {
 }
 
 /// Values by name, in their order, from any mapping.
-#[derive(Default)]
 pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
 
 impl<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>> FromPyObject<'_, 'py> for Pairs<T> {

@@ -39,12 +39,11 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 }
 
 /// Names of the SDK for Rust in its messages, and those of this package.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 7] = [
     ("`job.terminate()`", "`job.stop()`"),
     ("list().workspace(id).get_by_name(name)", "list(workspace=…, name=…)"),
     ("create it with Bucket::create", "create it"),
     ("it must be one of modelarts_api::OPERATIONS", "the description of the API lists them"),
-    ("use page_size and resume", "rows reads all pages"),
     ("call Staging::bucket", "give bucket"),
     ("call endpoint() or region()", "give endpoint or region"),
     ("call credentials()", "give access_key and secret_key, or token"),
