@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from importlib import metadata
 from pathlib import Path
 
 # Name of the distribution.
@@ -19,6 +18,9 @@ def program(name: str = "modelarts") -> Path:
 
     Raises FileNotFoundError if there is none.
     """
+    # It takes longer than the other modules of the package.
+    from importlib import metadata
+
     file = name + ".exe" if os.name == "nt" and name == "modelarts" else name
     try:
         installed = metadata.files(DISTRIBUTION) or []
