@@ -146,8 +146,15 @@ impl JobRequest {
     pub(crate) async fn prepared(&self) -> Result<CreateJob, Error> {
         match &self.stage {
             Some(stage) => Ok(stage.clone().upload().await?.job),
-            None => Ok(self.job.clone()),
+            None => self.looked_up().await,
         }
+    }
+
+    /// Checks a job that has nothing on this machine, with the settings of the service.
+    async fn looked_up(&self) -> Result<CreateJob, Error> {
+        let job = self.job.clone().look_up().await?;
+        collect(&self.warnings, &job.check().into_result("the job")?);
+        Ok(job)
     }
 
     /// Shows the warnings of the check as warnings of Python.
@@ -175,17 +182,12 @@ impl JobRequest {
 
     /// Checks the job without sending anything. Returns the warnings.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let warnings = match &self.stage {
-            None => call(py, async {
-                self.job.clone().look_up().await?.check().into_result("the job")
-            })?,
-            Some(stage) => {
-                call(py, stage.clone().dry_run())?;
-                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-                return Ok(std::mem::take(&mut *warnings));
-            }
-        };
-        Ok(warnings.iter().map(Warning::to_string).collect())
+        match &self.stage {
+            None => drop(call(py, self.looked_up())?),
+            Some(stage) => drop(call(py, stage.clone().dry_run())?),
+        }
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::take(&mut *warnings))
     }
 
     /// Submits the job, as `Client.submit` does.

@@ -374,7 +374,9 @@ def test_several_jobs(client: Client, modelarts: Emulator, code: Path) -> None:
         client.submit_all([*mixed, requests()[0]])
 
 
-def test_a_request_is_checked_before_it_is_sent(client: Client, code: Path) -> None:
+def test_a_request_is_checked_before_it_is_sent(
+    client: Client, modelarts: Emulator, code: Path
+) -> None:
     assert client.prepare(code, name="checked").check() == []
     with pytest.raises(exceptions.InvalidError, match="must be 1 to 64"):
         client.prepare(code, name="ä").check()
@@ -383,6 +385,14 @@ def test_a_request_is_checked_before_it_is_sent(client: Client, code: Path) -> N
     assert request.submit().id == request.submit().id
     with pytest.warns(JobWarning, match="zz"):
         client.submit(code, out="zz").wait()
+    # A job without anything on this machine has warnings, too.
+    (modelarts.obs_root / modelarts.bucket / "code").mkdir()
+    (modelarts.obs_root / modelarts.bucket / "code" / "there.py").touch()
+    there = f"obs://{modelarts.bucket}/code/there.py"
+    out = {"zz": f"obs://{modelarts.bucket}/zz/"}
+    with pytest.warns(JobWarning, match="zz"):
+        client.submit(there, out=out).wait()
+    assert any("zz" in warning for warning in client.prepare(there, out=out).check())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         client.submit(code).wait()
