@@ -346,7 +346,13 @@ def test_every_operation(client: Client, modelarts: Emulator) -> None:
 def test_several_jobs(client: Client, modelarts: Emulator, code: Path) -> None:
     def requests() -> List[Any]:
         return [
-            client.prepare(code, name=f"trial-{n}", parameters={"lr": n, "code": n % 2}, adopt=True)
+            client.prepare(
+                code,
+                name=f"trial-{n}",
+                parameters={"lr": n, "code": n % 2},
+                out="train_url",
+                adopt=True,
+            )
             for n in range(4)
         ]
 
