@@ -44,6 +44,8 @@ mod accounts;
 mod api;
 mod catalog;
 pub mod clock;
+#[cfg(feature = "slurm")]
+mod cluster;
 mod database;
 mod emulator;
 mod execution;
@@ -383,8 +385,8 @@ pub mod slurm {
     //! # }
     //! ```
 
-    pub use crate::runner::slurm::{
+    pub use crate::cluster::{
         config::{Config, ConfigError},
-        launcher::Slurm,
+        system::Slurm,
     };
 }

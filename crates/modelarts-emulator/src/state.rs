@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+#[cfg(feature = "slurm")]
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +13,10 @@ use crate::{
     api::ids::Ids,
     catalog::quirks::Quirks,
     clock::{Clock, idle::IdleTracker, timing::Timing},
-    database::documents::{Documents, Quotas},
+    database::{
+        Database,
+        documents::{Documents, Quotas},
+    },
     job::{event::Wording, state::RestartOn},
     logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
@@ -59,6 +64,9 @@ pub(crate) struct Records {
 pub(crate) struct Work {
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) runner: Runner,
+    /// Cluster that runs the jobs, in place of the scheduler and the runner.
+    #[cfg(feature = "slurm")]
+    pub(crate) batch_system: Option<Arc<dyn BatchSystem>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
@@ -75,6 +83,35 @@ pub(crate) struct Traffic {
     pub(crate) observer: Option<Observer>,
 }
 
+/// Parts from which a state is made, other than those that are the same in each emulator.
+pub(crate) struct Parts {
+    pub(crate) database: Arc<Database>,
+    pub(crate) accounts: Accounts,
+    pub(crate) address: SocketAddr,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    pub(crate) offer: Offer,
+    pub(crate) job_quota: Option<u32>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) runner: Runner,
+    #[cfg(feature = "slurm")]
+    pub(crate) batch_system: Option<Arc<dyn BatchSystem>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) show_secrets: bool,
+    pub(crate) observer: Option<Observer>,
+    pub(crate) id_seed: Option<u64>,
+}
+
+/// Batch system of a cluster: it queues jobs, and runs them while no emulator exists.
+#[cfg(feature = "slurm")]
+pub(crate) trait BatchSystem: std::fmt::Debug + Send + Sync {
+    /// Checks that jobs can be submitted. The error is a sentence.
+    fn prepare(&self) -> BoxFuture<'_, Result<(), String>>;
+
+    /// Submits a job, if this has not been done, and follows it until it is settled.
+    fn follow(self: Arc<Self>, state: Arc<EmulatorState>, id: String) -> BoxFuture<'static, ()>;
+}
+
 /// Tasks of all jobs, with the tracker of their activity and the lock for moves of the clock.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
@@ -85,6 +122,43 @@ pub(crate) struct Background {
 }
 
 impl EmulatorState {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        let database = parts.database;
+        Arc::new(Self {
+            accounts: parts.accounts,
+            address: parts.address,
+            clock: parts.clock,
+            settings: parts.settings,
+            offer: parts.offer,
+            records: Records {
+                algorithms: Documents::new(&database, "algorithm"),
+                experiments: Documents::new(&database, "experiment"),
+                publications: Documents::new(&database, "publication"),
+                quotas: Quotas::new(&database, parts.job_quota),
+            },
+            store: JobStore::new(database),
+            work: Work {
+                scheduler: parts.scheduler,
+                runner: parts.runner,
+                #[cfg(feature = "slurm")]
+                batch_system: parts.batch_system,
+                metrics: parts.metrics,
+                log_links: LogLinks::default(),
+                log_indexes: LogIndexes::default(),
+                closing: watch::Sender::new(false),
+                copy_cancellation: CancellationToken::new(),
+                background: Background::default(),
+            },
+            traffic: Traffic {
+                faults: Faults::default(),
+                request_counts: RequestCounters::default(),
+                request_log: RequestLog::new(parts.show_secrets),
+                observer: parts.observer,
+            },
+            ids: Ids::new(parts.id_seed),
+        })
+    }
+
     /// Spawns a task of a job, which runs until it completes or the emulator ends.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.work.background.tasks.lock();

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Delays that the service adds to the time for which the code runs.
 ///
 /// The emulator adds them to the real time of runs, copies and downloads. Values come from examples
 /// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates for which no source exists.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Timing {
     /// Time from the accepted request to the queue: 2.4 s, as in the examples.

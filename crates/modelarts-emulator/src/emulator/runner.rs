@@ -4,8 +4,6 @@ use std::{path::Path, sync::Arc};
 
 use rustix::process::{Resource, getrlimit};
 
-#[cfg(feature = "slurm")]
-use crate::runner::slurm::launcher::{Slurm, SlurmLauncher};
 use crate::{
     clock::Clock,
     emulator::error::StartError,
@@ -21,6 +19,11 @@ use crate::{
         simulated::{SimulatedRunner, script::Script},
         worker_files::WorkerFiles,
     },
+};
+#[cfg(feature = "slurm")]
+use crate::{
+    cluster::system::{Slurm, SlurmSystem},
+    state::BatchSystem,
 };
 
 /// Maximum number of file descriptors that the emulator needs for a running worker.
@@ -44,12 +47,38 @@ pub enum RunnerKind {
 }
 
 impl RunnerKind {
+    /// Returns the address at which the nodes of a cluster reach OBS.
+    #[cfg(all(feature = "slurm", feature = "obs"))]
+    pub(super) const fn obs_listen(&self) -> Option<std::net::SocketAddr> {
+        match self {
+            Self::Slurm(slurm) => slurm.config.obs_listen,
+            Self::Process | Self::Simulated(_) => None,
+        }
+    }
+
     /// Returns `true` if the nodes of jobs are assigned by a queue outside of the emulator.
     pub(super) const fn has_own_queue(&self) -> bool {
         match self {
             #[cfg(feature = "slurm")]
             Self::Slurm(_) => true,
             Self::Process | Self::Simulated(_) => false,
+        }
+    }
+}
+
+/// Runner of an emulator, and the batch system that runs the jobs in its place, if there is one.
+pub(super) struct Created {
+    pub(super) runner: Runner,
+    #[cfg(feature = "slurm")]
+    pub(super) batch_system: Option<Arc<dyn BatchSystem>>,
+}
+
+impl From<Runner> for Created {
+    fn from(runner: Runner) -> Self {
+        Self {
+            runner,
+            #[cfg(feature = "slurm")]
+            batch_system: None,
         }
     }
 }
@@ -62,13 +91,13 @@ pub(super) async fn create(
     container: Container,
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
-) -> Result<Runner, StartError> {
+) -> Result<Created, StartError> {
     let unusable = |error| StartError::Directory(data_dir.to_owned(), error);
     match kind {
         RunnerKind::Simulated(script) => {
             let (clock, metrics) = (Arc::clone(clock), Arc::clone(metrics));
             let runner = SimulatedRunner::new(data_dir, settings, script, clock, metrics);
-            Ok(Runner::Simulated(Arc::new(runner.map_err(unusable)?)))
+            Ok(Runner::Simulated(Arc::new(runner.map_err(unusable)?)).into())
         }
         RunnerKind::Process => {
             let files = WorkerFiles::new(data_dir, settings.obs, settings.datasets);
@@ -87,13 +116,18 @@ pub(super) async fn create(
             };
             let [jobs, records] = ["jobs", "running"].map(|name| data_dir.join(name));
             let runner = ProcessRunner::new(files, &jobs, &records, settings).map_err(unusable)?;
-            Ok(Runner::Process(Arc::new(runner)))
+            Ok(Runner::Process(Arc::new(runner)).into())
         }
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
             let shared = slurm.shared.clone();
-            let launcher = SlurmLauncher::new(slurm, settings, host.is_offline);
-            Ok(Runner::Process(launcher.map_err(|error| StartError::Directory(shared, error))?))
+            let place = settings.temporary.clone();
+            let is_temporary = place.is_some_and(|place| data_dir.starts_with(place));
+            let system = SlurmSystem::new(slurm, settings, host, container, is_temporary)
+                .map_err(|error| StartError::Directory(shared, error))?;
+            let batch_system: Arc<dyn BatchSystem> = Arc::clone(&system) as _;
+            let runner = Runner::Process(system);
+            Ok(Created { runner, batch_system: Some(batch_system) })
         }
     }
 }

@@ -8,21 +8,16 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::watch};
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpListener;
 
 use crate::{
     accounts::{Accounts, User},
-    api::ids::Ids,
     catalog::{
         pools::Pool,
         quirks::{Internet, JobObsKeys},
     },
     clock::SystemClock,
-    database::{
-        Database,
-        documents::{Documents, Quotas},
-    },
+    database::Database,
     emulator::{
         Emulator,
         builder::Builder,
@@ -31,20 +26,14 @@ use crate::{
     },
     execution::lifecycle,
     files::confined_dir::ConfinedDir,
-    logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
     runner::{
         launcher::RunnerSettings,
-        process::environment::{HostEnvironment, ObsEndpoint},
+        process::environment::{HostEnvironment, ObsEndpoint, ObsKeys},
     },
     scheduler::Scheduler,
     server::{connections, router},
-    state::{Background, EmulatorState, Records, Settings, Traffic, Work},
-    store::JobStore,
-    traffic::{
-        faults::Faults,
-        request_log::{RequestCounters, RequestLog},
-    },
+    state::{EmulatorState, Parts, Settings},
     validation::creation::Offer,
 };
 
@@ -92,20 +81,31 @@ impl Builder {
         let obs_url: Option<String> = None;
         let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let metrics = Arc::new(Metrics::new(&database));
+        // A further listener of OBS, for the nodes of a cluster.
+        #[cfg(all(feature = "slurm", feature = "obs"))]
+        let cluster_obs = match self.runner.obs_listen() {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        #[cfg(feature = "obs")]
+        let on_cluster: Option<SocketAddr> = None;
+        #[cfg(all(feature = "slurm", feature = "obs"))]
+        let on_cluster = on_cluster.or(cluster_obs.as_ref().map(|(_, address)| *address));
         let host = HostEnvironment {
             url: Some(format!("http://{address}")),
             obs: obs_url.clone().map(|url| ObsEndpoint {
                 url,
-                region: self.cloud.region(),
-                users: match self.quirks.obs_keys {
+                region: self.cloud.region().to_owned(),
+                keys: match self.quirks.obs_keys {
                     JobObsKeys::Absent => HashMap::new(),
                     JobObsKeys::Environment => {
                         let users = accounts.users().iter();
-                        users.map(|user| (user.id.clone(), user.clone())).collect()
+                        users.map(|user| (user.id.clone(), ObsKeys::of(user))).collect()
                     }
                 },
             }),
-            devices: Vec::new(),
+            node: Vec::new(),
+            path: None,
             is_offline: self.quirks.internet == Internet::None,
         };
         let is_unlimited = self.runner.has_own_queue();
@@ -120,7 +120,12 @@ impl Builder {
             temporary: temporary.as_ref().map(|place| place.path().to_owned()),
         };
         let (kind, container) = (self.runner, self.container);
-        let runner =
+        #[cfg(all(feature = "slurm", feature = "obs"))]
+        let host = match (&kind, on_cluster) {
+            (RunnerKind::Slurm(_), address) => host.with_obs_at(address),
+            _ => host,
+        };
+        let created =
             runner::create(kind, data.root(), settings, host, container, &clock, &metrics).await?;
         let pools = if self.pools.is_empty() { Pool::defaults() } else { self.pools };
         // If the launcher has a queue, only that queue limits the number of nodes.
@@ -131,7 +136,8 @@ impl Builder {
         let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
         // On Linux, the runner has already raised the soft limit of open files.
         let capacity = if starts_processes { runner::most_workers() } else { u32::MAX };
-        let state = Arc::new(EmulatorState {
+        let state = EmulatorState::new(Parts {
+            database,
             accounts,
             address,
             clock,
@@ -151,40 +157,26 @@ impl Builder {
                 obs: obs.clone(),
                 strict: self.strict,
             },
-            records: Records {
-                algorithms: Documents::new(&database, "algorithm"),
-                experiments: Documents::new(&database, "experiment"),
-                publications: Documents::new(&database, "publication"),
-                quotas: Quotas::new(&database, self.job_quota),
-            },
-            store: JobStore::new(database),
-            work: Work {
-                scheduler: Scheduler::new(capacity, public_nodes, sizes),
-                runner,
-                metrics,
-                log_links: LogLinks::default(),
-                log_indexes: LogIndexes::default(),
-                closing: watch::Sender::new(false),
-                copy_cancellation: CancellationToken::new(),
-                background: Background::default(),
-            },
-            traffic: Traffic {
-                faults: Faults::default(),
-                request_counts: RequestCounters::default(),
-                request_log: RequestLog::new(self.show_secrets),
-                observer: self.observe,
-            },
-            ids: Ids::new(self.id_seed),
+            job_quota: self.job_quota,
+            scheduler: Scheduler::new(capacity, public_nodes, sizes),
+            runner: created.runner,
+            #[cfg(feature = "slurm")]
+            batch_system: created.batch_system,
+            metrics,
+            show_secrets: self.show_secrets,
+            observer: self.observe,
+            id_seed: self.id_seed,
         });
         #[cfg(feature = "obs")]
         let obs_router = {
             let (state, port) = (Arc::clone(&state), obs_address.port());
-            crate::obs::server::router(state, obs.clone(), data.root(), port)
+            crate::obs::server::router(state, obs.clone(), data.root(), port, on_cluster)
                 .map_err(|error| StartError::Directory(data.root().to_owned(), error))?
         };
-        let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
-        let prepared = state.work.runner.prepare(&is_own).await;
-        prepared.map_err(StartError::Slurm)?;
+        #[cfg(feature = "slurm")]
+        if let Some(batch_system) = &state.work.batch_system {
+            batch_system.prepare().await.map_err(StartError::Slurm)?;
+        }
         lifecycle::resume(&state).map_err(|error| database_error(error.into()))?;
         for seeds in self.seeds {
             seeds.create_jobs(&state, true).await.map_err(StartError::Seeds)?;
@@ -193,10 +185,13 @@ impl Builder {
             tokio::spawn(connections::serve(listener, router, state.work.closing.subscribe()))
         };
         let servers = vec![
+            #[cfg(all(feature = "slurm", feature = "obs"))]
+            cluster_obs.map(|(listener, _)| serve(listener, obs_router.clone())),
             #[cfg(feature = "obs")]
-            serve(obs_listener, obs_router),
-            serve(listener, router::router(Arc::clone(&state))),
+            Some(serve(obs_listener, obs_router)),
+            Some(serve(listener, router::router(Arc::clone(&state)))),
         ];
+        let servers = servers.into_iter().flatten().collect();
         Ok(Emulator {
             url: format!("http://{address}"),
             obs_url,

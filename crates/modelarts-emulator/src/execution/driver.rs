@@ -8,8 +8,6 @@ use std::{
 use futures::future::Shared;
 use tokio::sync::watch;
 
-#[cfg(feature = "slurm")]
-use crate::runner::launcher::Allocation;
 use crate::{
     clock::{Sleep, timestamp::Timestamp},
     job::{
@@ -29,7 +27,7 @@ pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 
 /// Cause of the end of a run, before it is recorded as an event.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// All workers ended. Contains the first failure, if any.
     Exited(Option<TaskFailure>),
     /// The job was stopped. Contains the reason, and the first failure of a worker, if any.
@@ -53,10 +51,6 @@ impl Ending {
         match loss {
             Loss::NodeFault => Self::NodeFault(task),
             Loss::Evicted => Self::Evicted(task),
-            #[cfg(feature = "slurm")]
-            Loss::Preempted => Self::Preempted,
-            #[cfg(feature = "slurm")]
-            Loss::Cancelled => Self::Stopped(StopReason::ByUser, None),
         }
     }
 
@@ -76,16 +70,13 @@ impl From<StopReason> for Ending {
     }
 }
 
-pub(super) struct Driver {
+pub(crate) struct Driver {
     pub(crate) state: Arc<EmulatorState>,
     pub(crate) id: String,
     pub(crate) request: Arc<JobRequest>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
-    /// Nodes assigned by the launcher, if it has a queue of its own.
-    #[cfg(feature = "slurm")]
-    pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
     /// Grace period for uploads of outputs after a stop request.
@@ -95,7 +86,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
+    pub(crate) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
         let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
             run: job.history.records.len(),
             user_id: job.owner.user_id.clone(),
@@ -108,8 +99,6 @@ impl Driver {
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,
-            #[cfg(feature = "slurm")]
-            allocation: None,
             time_limit: SharedLimit::new(),
             upload_end: SharedLimit::new(),
             export_end: SharedLimit::new(),
@@ -134,10 +123,6 @@ impl Driver {
     }
 
     pub(super) fn release_nodes(&mut self) {
-        #[cfg(feature = "slurm")]
-        {
-            self.allocation = None;
-        }
         self.slot = None;
     }
 

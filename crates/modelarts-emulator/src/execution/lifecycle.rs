@@ -39,6 +39,10 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
 pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(state.clock.as_ref());
     for id in state.store.open_ids()? {
+        #[cfg(feature = "slurm")]
+        if follow_again(state, &id) {
+            continue;
+        }
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
@@ -83,6 +87,30 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Follows a job that an earlier emulator has submitted to a batch system. Returns `false` for
+/// other jobs.
+#[cfg(feature = "slurm")]
+fn follow_again(state: &Arc<EmulatorState>, id: &str) -> bool {
+    let Some(batch_system) = &state.work.batch_system else {
+        return false;
+    };
+    let submitted = state.store.update(id, |job| {
+        if job.state == JobState::Terminating {
+            let deleted = job.lifecycle.deleted;
+            job.ask_to_stop(if deleted { StopReason::Deleted } else { StopReason::ByUser });
+        }
+        (job.submission.is_some() && !job.lifecycle.settled).then_some(job.lifecycle.deleted)
+    });
+    let Some(deleted) = submitted.flatten() else {
+        return false;
+    };
+    state.spawn(Arc::clone(batch_system).follow(Arc::clone(state), id.to_owned()));
+    if deleted {
+        state.spawn(remove_deleted(Arc::clone(state), id.to_owned()));
+    }
+    true
+}
+
 /// Stores and starts a new job. Returns an error if a limit or another job prevents this.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
@@ -93,15 +121,20 @@ pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Resu
 
 pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     let id = request.job.clone();
+    #[cfg(feature = "slurm")]
+    if let Some(batch_system) = &state.work.batch_system {
+        return state.spawn(Arc::clone(batch_system).follow(Arc::clone(state), id));
+    }
     let slot = state.work.scheduler.enqueue(request);
-    state.spawn(drive(Arc::clone(state), id, slot));
+    state.spawn(drive(Arc::clone(state), id, Some(slot)));
 }
 
-async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
+/// Drives a job from its queue to its end.
+pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: Option<QueueSlot>) {
     // An earlier process may have left the job in the queue, before or between its runs.
     let look = |job: &Job| {
         let (first, requeued) = (job.state == JobState::Creating, job.history.started.is_some());
-        (Driver::new(&state, job, Some(slot)), first, requeued)
+        (Driver::new(&state, job, slot), first, requeued)
     };
     let Some((mut driver, mut first, mut requeued)) = state.store.read(&id, look) else {
         return;
@@ -128,7 +161,7 @@ pub(crate) async fn wait_for_stop(state: Arc<EmulatorState>, id: String) {
 }
 
 impl Driver {
-    async fn settle(&mut self, ending: Ending) {
+    pub(crate) async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
         self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
@@ -137,22 +170,9 @@ impl Driver {
     /// round begins in Creating, others in the queue. The wait of a `requeued` job is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.settings.timing.clone();
-        if first {
-            self.pause(timing.creating).await?;
-            let runner = &self.state.work.runner;
-            if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
-                return Err(Ending::PrepareTimedOut);
-            }
-            self.advance(JobState::Queuing, EventKind::Queuing)?;
-        }
-        self.pause(timing.queuing).await?;
+        self.enter_queue(first).await?;
         self.wait_for_nodes(requeued).await?;
-        #[cfg(feature = "slurm")]
-        self.allocate().await?;
-        let prepared = self.prepare(first).await;
-        #[cfg(feature = "slurm")]
-        let prepared = prepared.map_err(|ending| self.cause_of_failure(ending));
-        prepared?;
+        self.prepare(first).await?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
@@ -172,13 +192,28 @@ impl Driver {
         })
     }
 
-    /// Waits for nodes. Returns an error after a stop, without the pool, or if a restart times out.
-    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
+    /// Moves the job to the queue, in its `first` round from Creating.
+    pub(crate) async fn enter_queue(&self, first: bool) -> Result<(), Ending> {
+        let timing = &self.state.settings.timing;
+        if first {
+            self.pause(timing.creating).await?;
+            let runner = &self.state.work.runner;
+            if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
+                return Err(Ending::PrepareTimedOut);
+            }
+            self.advance(JobState::Queuing, EventKind::Queuing)?;
+        }
+        self.pause(timing.queuing).await?;
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.work.scheduler.has_pool(pool) {
             tracing::warn!(job = self.id, pool, "its pool no longer exists");
             return Err(Ending::NoNodes);
         }
+        Ok(())
+    }
+
+    /// Waits for nodes. Returns an error after a stop, or if a restart times out.
+    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let stop = self.stop_request();
         let slot = match &mut self.slot {
             Some(slot) => slot,
@@ -206,7 +241,7 @@ impl Driver {
     }
 
     /// Uploads the outputs and requeues the job, if it may be restarted. Otherwise returns `false`.
-    async fn requeue(&mut self, ending: &Ending) -> bool {
+    pub(crate) async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
         let allowed = match (retry.unconditional, retry.times) {
             (true, 0) => UNCONDITIONAL_RESTARTS,

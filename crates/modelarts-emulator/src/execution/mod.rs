@@ -1,11 +1,9 @@
 //! Execution of jobs, from their creation to their end.
 
 mod copies;
-mod driver;
+pub(crate) mod driver;
 pub(crate) mod finish;
 pub(crate) mod lifecycle;
-#[cfg(feature = "slurm")]
-mod nodes;
 mod prepare;
 mod run;
 mod seed_job;

@@ -8,6 +8,8 @@ pub(crate) mod request;
 pub(crate) mod roles;
 pub(crate) mod stages;
 pub(crate) mod state;
+#[cfg(feature = "slurm")]
+pub(crate) mod submission;
 pub(crate) mod view;
 pub(crate) mod worker;
 
@@ -39,6 +41,9 @@ pub(crate) struct Job {
     pub(crate) state: JobState,
     pub(crate) history: History,
     pub(crate) lifecycle: Lifecycle,
+    #[cfg(feature = "slurm")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) submission: Option<submission::Submission>,
     /// Events that are not stored yet; earlier events are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
@@ -67,7 +72,7 @@ pub(crate) struct JobSettings {
     pub(crate) preemptible: bool,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct History {
     pub(crate) created: Timestamp,
     /// Start of the first run, in whole seconds.
@@ -96,13 +101,13 @@ pub(crate) struct Lifecycle {
     stop: watch::Sender<Option<StopReason>>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TaskFailure {
     pub(crate) task: String,
     pub(crate) exit_code: i32,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Timestamp,
     /// `true` for a restart in place, without scheduling.
@@ -110,7 +115,7 @@ pub(crate) struct RunningRecord {
     pub(crate) end: Option<RecordEnd>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
@@ -119,7 +124,7 @@ pub(crate) struct RecordEnd {
     pub(crate) recover: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SavedImage {
     pub(crate) name: String,
     /// The organization of the image registry.

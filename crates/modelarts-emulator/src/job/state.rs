@@ -76,7 +76,7 @@ pub(crate) const PHASES: [&str; 8] = [
 ];
 
 /// Failures after which a job runs again, on which guides disagree (`openapi/SOURCES.md`, D-152).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum RestartOn {
     /// Faults of the machine, but not exit codes, as in the guide on fault tolerance.
@@ -87,7 +87,7 @@ pub enum RestartOn {
 }
 
 /// Reason for ending a job before its code ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StopReason {
     ByUser,
     /// Maximum running duration in hours, `spec.auto_stop`.

@@ -40,8 +40,16 @@ pub(crate) struct Worker {
     pub(crate) run: usize,
     /// Id of the user who created the job. Set only for workers that may run.
     pub(crate) user_id: String,
-    /// Host names of all workers, by rank. Empty if the workers run on this machine.
-    pub(crate) hosts: Arc<[String]>,
+    /// Nodes of all workers, by rank. Empty if the workers run on this machine.
+    pub(crate) hosts: Arc<[Host]>,
+}
+
+/// Node of a cluster on which a worker runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    /// Address by which the other nodes reach this one.
+    pub(crate) ip: String,
 }
 
 impl Worker {
@@ -87,9 +95,17 @@ impl Worker {
         Self { request: Arc::new(request), trial: Some(Arc::new(trial)), ..self.clone() }
     }
 
+    /// Returns the host name of the node of a worker, or its address on this machine.
     pub(crate) fn address_of(&self, rank: u32) -> String {
-        let host = usize::try_from(rank).ok().and_then(|rank| self.hosts.get(rank));
-        host.cloned().unwrap_or_else(|| address(&self.job_id, rank))
+        self.host(rank).map_or_else(|| address(&self.job_id, rank), |host| host.name.clone())
+    }
+
+    pub(crate) fn ip_of(&self, rank: u32) -> String {
+        self.host(rank).map_or_else(|| address(&self.job_id, rank), |host| host.ip.clone())
+    }
+
+    fn host(&self, rank: u32) -> Option<&Host> {
+        self.hosts.get(usize::try_from(rank).ok()?)
     }
 
     /// Returns the name of the worker's task, for example `worker-0`.

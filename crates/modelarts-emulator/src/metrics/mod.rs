@@ -10,6 +10,8 @@ use std::{
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
+#[cfg(feature = "slurm")]
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -81,6 +83,41 @@ impl Metrics {
         if let Err(error) = added {
             tracing::error!(pod, %error, "a sample cannot be stored");
         }
+    }
+
+    /// Returns the measured minutes of a pod from the minute `from` on, if it has a sample.
+    #[cfg(feature = "slurm")]
+    pub(crate) fn rows(&self, pod: &str, from: i64) -> rusqlite::Result<Option<MinuteRows>> {
+        self.database.read(|connection| {
+            let Some((series, start)) = series_row(connection, pod)? else {
+                return Ok(None);
+            };
+            let sql = "SELECT minute, samples, cpu, memory FROM minutes
+                       WHERE series = ?1 AND minute >= ?2 ORDER BY minute";
+            let mut select = connection.prepare_cached(sql)?;
+            let rows = select.query_map([series, from], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
+            let rows = rows.collect::<rusqlite::Result<_>>()?;
+            Ok(Some(MinuteRows { pod: pod.to_owned(), start, rows }))
+        })
+    }
+
+    /// Stores minutes that another program has measured. They replace those that are stored.
+    #[cfg(feature = "slurm")]
+    pub(crate) fn set_rows(&self, minutes: &MinuteRows) -> rusqlite::Result<()> {
+        let MinuteRows { pod, start, rows } = minutes;
+        self.database.write(|connection| {
+            let sql = "INSERT OR IGNORE INTO series (pod, start) VALUES (?1, ?2)";
+            connection.prepare_cached(sql)?.execute(params![pod, start])?;
+            let sql = "INSERT OR REPLACE INTO minutes (series, minute, samples, cpu, memory)
+                       SELECT number, ?2, ?3, ?4, ?5 FROM series WHERE pod = ?1";
+            let mut insert = connection.prepare_cached(sql)?;
+            for (minute, samples, cpu, memory) in rows {
+                insert.execute(params![pod, minute, samples, cpu, memory])?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns all six series of a pod at `now`, or `None` if it has no sample.
@@ -187,6 +224,16 @@ impl Metrics {
             None => stored,
         })
     }
+}
+
+/// Measured minutes of a pod: the minute since `start` in milliseconds, the number of samples, and
+/// the sums of their processor and memory usage in percent.
+#[cfg(feature = "slurm")]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct MinuteRows {
+    pub(crate) pod: String,
+    pub(crate) start: i64,
+    pub(crate) rows: Vec<(i64, i64, f64, f64)>,
 }
 
 /// Returns the row id and the start in milliseconds of the series of a pod, if it exists.

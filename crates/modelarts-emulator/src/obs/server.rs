@@ -1,6 +1,6 @@
 //! Processing of requests to OBS around s3s: host check, faults, counts and logs.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -39,6 +39,8 @@ struct ObsServer {
     service: S3Service,
     /// Port of the listener, for the check of the headers `Host` and `Origin`.
     port: u16,
+    /// Address of a second listener, for the nodes of a cluster.
+    on_cluster: Option<SocketAddr>,
 }
 
 /// Creates the router for objects below `root`. Returns an error if `obs-uploads` is unusable.
@@ -47,6 +49,7 @@ pub(crate) fn router(
     root: ConfinedDir,
     data_dir: &Path,
     port: u16,
+    on_cluster: Option<SocketAddr>,
 ) -> io::Result<Router> {
     let database = Arc::clone(&state.store.database);
     let store = ObjectStore::open(root, data_dir, database)?;
@@ -55,7 +58,7 @@ pub(crate) fn router(
     service.set_access(Access(Arc::clone(&state)));
     service.set_host(Hosts);
     service.set_validation(AnyName);
-    let server = Arc::new(ObsServer { state, service: service.build(), port });
+    let server = Arc::new(ObsServer { state, service: service.build(), port, on_cluster });
     let serve = move |request: Request| {
         let server = Arc::clone(&server);
         async move { server.serve(request).await }
@@ -101,8 +104,11 @@ impl ObsServer {
     }
 
     fn check_host(&self, request: &Request) -> S3Result<()> {
-        let names_bucket = |host: &str| bucket_of_host(host).is_some();
-        host_guard::check(request.uri(), request.headers(), self.port, names_bucket)
+        let is_own = |host: &str| {
+            let on_cluster = self.on_cluster.map(|address| address.to_string());
+            bucket_of_host(host).is_some() || on_cluster.as_deref() == Some(host)
+        };
+        host_guard::check(request.uri(), request.headers(), self.port, is_own)
             .map_err(|refusal| s3_error!(AccessDenied, "{}", refusal.message))
     }
 

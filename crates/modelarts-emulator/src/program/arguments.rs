@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     catalog::{cloud::Cloud, pools::Pool},
+    cluster::program::NodeCommand,
     job::{event::Wording, state::RestartOn},
     runner::process::view::Container,
 };
@@ -31,21 +32,13 @@ enum Command {
     /// Starts the emulator and prints one line of JSON when it is ready: url, obs_url, project_id,
     /// access_key, secret_key.
     Serve(Box<Serve>),
-    /// Runs a worker of a job on a node; srun starts this command.
-    #[command(hide = true)]
-    Worker {
-        /// File with the specification of the job.
-        file: PathBuf,
-        /// Print the content of the file and exit.
-        #[arg(long)]
-        check: bool,
-    },
+    #[command(flatten)]
+    Node(NodeCommand),
 }
 
 pub(crate) enum Action {
     Serve(Box<Serve>),
-    Work(PathBuf),
-    PrintToken(PathBuf),
+    Node(NodeCommand),
 }
 
 #[derive(Debug, clap::Args)]
@@ -83,9 +76,10 @@ pub(crate) struct Serve {
     /// is kept at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Option<PathBuf>,
-    /// Handling of running jobs on Ctrl-C and SIGTERM.
-    #[arg(long, value_enum, default_value_t = OnStop::Stop)]
-    pub(crate) on_stop: OnStop,
+    /// Handling of running jobs on Ctrl-C and SIGTERM. Default: stop, or leave with --launcher
+    /// slurm.
+    #[arg(long, value_enum)]
+    pub(super) on_stop: Option<OnStop>,
     /// Also end when stdin is closed, as when the program that holds its pipe has ended.
     #[arg(long)]
     pub(crate) end_with_stdin: bool,
@@ -174,7 +168,7 @@ pub(crate) struct Serve {
     /// Directory at the same path on all nodes; required with --launcher slurm.
     #[arg(long, value_name = "DIR")]
     pub(super) shared: Option<PathBuf>,
-    /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
+    /// TOML file with the options of sbatch for flavors, pools and priorities; see SLURM.md.
     #[arg(long, value_name = "FILE")]
     pub(super) launcher_config: Option<PathBuf>,
     /// JSON file with the script of simulated jobs. Default: jobs end at once with exit code 0.
@@ -223,8 +217,18 @@ pub(super) enum LauncherName {
 pub(crate) enum OnStop {
     /// Running jobs are stopped, and become Terminated.
     Stop,
-    /// The processes of running jobs end. The next start on the data directory runs them again.
+    /// The processes of running jobs end, and the next start on the data directory runs them again.
+    /// Jobs on a Slurm cluster continue.
     Leave,
+}
+
+impl Serve {
+    pub(super) fn on_stop(&self) -> OnStop {
+        self.on_stop.unwrap_or(match self.launcher {
+            LauncherName::Local => OnStop::Stop,
+            LauncherName::Slurm => OnStop::Leave,
+        })
+    }
 }
 
 /// Parses a command line, preceded by the flags of its configuration file. Skips `given[0]`.
@@ -242,7 +246,7 @@ pub(super) fn serve(flags: &[OsString]) -> Result<Serve, String> {
     };
     match read(&given, |given| Arguments::try_parse_from(given).map_err(message))? {
         Action::Serve(serve) => Ok(*serve),
-        Action::Work(_) | Action::PrintToken(_) => Err("the arguments must be flags".to_owned()),
+        Action::Node(_) => Err("the arguments must be flags".to_owned()),
     }
 }
 
@@ -252,8 +256,7 @@ fn read(
 ) -> Result<Action, String> {
     let serve = match parse(given)?.command {
         Command::Serve(serve) => serve,
-        Command::Worker { file, check: true } => return Ok(Action::PrintToken(file)),
-        Command::Worker { file, check: false } => return Ok(Action::Work(file)),
+        Command::Node(command) => return Ok(Action::Node(command)),
     };
     let Some(path) = &serve.config else {
         return Ok(Action::Serve(serve));
@@ -264,7 +267,7 @@ fn read(
     let all = command.iter().cloned().chain(flags).chain(rest.iter().cloned());
     match parse(&all.collect::<Vec<_>>())?.command {
         Command::Serve(serve) => Ok(Action::Serve(serve)),
-        Command::Worker { .. } => Err("the configuration file must contain flags only".to_owned()),
+        Command::Node(_) => Err("the configuration file must contain flags only".to_owned()),
     }
 }
 

@@ -34,7 +34,6 @@ use crate::{
         arguments::{Action, OnStop, Serve},
         env_file::EnvFile,
     },
-    runner::slurm::worker,
 };
 
 /// Runs the program with the arguments of the process, and returns its exit code.
@@ -61,20 +60,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build();
     let given: Vec<OsString> = arguments.into_iter().collect();
     let ended = match (runtime, arguments::parse(&given)) {
-        (Ok(runtime), Ok(Action::Serve(serve))) => runtime.block_on(self::serve(*serve)),
-        (Ok(runtime), Ok(Action::Work(file))) => {
+        (Ok(runtime), Ok(Action::Serve(serve))) => {
+            runtime.block_on(self::serve(*serve)).map(|()| 0)
+        }
+        (Ok(runtime), Ok(Action::Node(command))) => {
             log_to_stderr();
-            let ended = runtime.block_on(worker::serve(&file));
+            let ended = runtime.block_on(command.run());
             // A thread may still read standard input.
             runtime.shutdown_background();
             ended
         }
-        (Ok(_), Ok(Action::PrintToken(file))) => worker::print_token(&file),
         (Err(error), _) => Err(error.to_string()),
         (_, Err(error)) => Err(error),
     };
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             // The message is lost if stderr is closed.
             let _ = writeln!(io::stderr(), "modelarts-emulator: {error}");
@@ -138,7 +138,7 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     // The parent may send a signal as soon as it has read the ready line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
-    let on_stop = arguments.on_stop;
+    let on_stop = arguments.on_stop();
     let end_with_stdin = arguments.end_with_stdin;
     // An unusable file is reported before any job runs.
     let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;

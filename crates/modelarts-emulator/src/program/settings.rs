@@ -6,13 +6,11 @@ use crate::{
     accounts::User,
     catalog::quirks::Quirks,
     clock::{ManualClock, timing::Timing},
+    cluster::{config::Config, system::Slurm},
     emulator::{Emulator, builder::Builder, runner::RunnerKind},
     execution::seeds::Seeds,
     program::arguments::{ClockName, LauncherName, RunnerName, Serve, TimingName, load},
-    runner::{
-        simulated::script::Script,
-        slurm::{config::Config, launcher::Slurm},
-    },
+    runner::simulated::script::Script,
 };
 
 /// Calls a setter of the builder with each of the values.

@@ -19,24 +19,6 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// Prepares the launcher. `is_own` accepts the ids of stored jobs, whose workers may still run.
-    fn prepare<'a>(
-        self: Arc<Self>,
-        _is_own: &'a (dyn Fn(&str) -> bool + Sync),
-    ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    /// Requests nodes. Returns `None` if the launcher has no queue of its own.
-    #[cfg(feature = "slurm")]
-    fn allocate(
-        self: Arc<Self>,
-        _workers: &[Worker],
-        _priority: i64,
-    ) -> Option<Box<dyn Allocation>> {
-        None
-    }
-
     /// Copies all output that a worker has written so far to its log.
     fn drain_log(&self, _worker: &Worker) {}
 
@@ -82,30 +64,6 @@ pub(crate) enum Step {
     Install(String),
 }
 
-/// Requested or assigned nodes of a job. Dropping the allocation cancels or releases them.
-#[cfg(feature = "slurm")]
-pub(crate) trait Allocation: Send + Sync {
-    /// Waits for the next change. Must not be called after [`Progress::Ready`].
-    fn next_change(&mut self) -> BoxFuture<'_, Progress>;
-
-    fn set_priority(&mut self, priority: i64);
-
-    fn loss(&self) -> Option<Loss>;
-}
-
-#[derive(Debug, PartialEq, Eq)]
-#[cfg(feature = "slurm")]
-pub(crate) enum Progress {
-    /// The job waits for this reason.
-    Waiting(String),
-    /// All nodes are available.
-    Ready,
-    /// The job can never get its nodes, for this reason.
-    Rejected(String),
-    /// The nodes were lost before the first step of the job.
-    Lost(Loss),
-}
-
 /// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -120,11 +78,6 @@ pub(crate) enum Loss {
     NodeFault,
     /// The disk of the node was full.
     Evicted,
-    #[cfg(feature = "slurm")]
-    Preempted,
-    /// The job was cancelled in the cluster, for example by an operator.
-    #[cfg(feature = "slurm")]
-    Cancelled,
 }
 
 /// Run of a worker whose code has been started.

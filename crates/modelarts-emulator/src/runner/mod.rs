@@ -3,8 +3,6 @@
 pub(crate) mod launcher;
 pub(crate) mod process;
 pub(crate) mod simulated;
-#[cfg(feature = "slurm")]
-pub(crate) mod slurm;
 pub(crate) mod worker_files;
 
 use std::{
@@ -16,16 +14,13 @@ use std::{
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-#[cfg(feature = "slurm")]
-use crate::runner::launcher::Allocation;
 use crate::{
     clock::Sleep,
     files::obs_path::ObsPath,
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
-        launcher::Run,
-        launcher::{Launcher, Step},
+        launcher::{Launcher, Run, Step},
         simulated::SimulatedRunner,
         worker_files::{LogTail, Transfer, WorkerFiles},
     },
@@ -45,28 +40,6 @@ impl Runner {
         match self {
             Self::Process(_) => true,
             Self::Simulated(runner) => !runner.behaviour(worker).prepare_timeout.unwrap_or(false),
-        }
-    }
-
-    pub(crate) async fn prepare(
-        &self,
-        is_own: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<(), String> {
-        match self {
-            Self::Process(launcher) => Arc::clone(launcher).prepare(is_own).await,
-            Self::Simulated(_) => Ok(()),
-        }
-    }
-
-    #[cfg(feature = "slurm")]
-    pub(crate) fn allocate(
-        &self,
-        workers: &[Worker],
-        priority: i64,
-    ) -> Option<Box<dyn Allocation>> {
-        match self {
-            Self::Process(launcher) => Arc::clone(launcher).allocate(workers, priority),
-            Self::Simulated(_) => None,
         }
     }
 

@@ -61,7 +61,7 @@ impl WorkerFiles {
     }
 
     /// Returns the directory of a worker, with the paths below `/home`. Creates it if necessary.
-    pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
+    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.jobs.directory(&below)?)
     }
@@ -111,7 +111,7 @@ impl WorkerFiles {
     }
 
     /// Appends a line from the platform to the log of a worker.
-    pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
+    pub(crate) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
     }
@@ -168,7 +168,7 @@ impl WorkerFiles {
         self.worker_directory(worker).with_added_extension("log")
     }
 
-    pub(super) fn copy(
+    pub(crate) fn copy(
         &self,
         worker: &Worker,
         transfer: Transfer,

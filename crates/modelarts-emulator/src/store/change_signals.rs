@@ -11,7 +11,7 @@ pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// Receiver of the signals for a job id. It receives signals sent after its creation.
 #[derive(Debug)]
-pub(super) struct ChangeListener<'a> {
+pub(crate) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,
     id: String,
     receiver: watch::Receiver<()>,
@@ -32,7 +32,7 @@ impl ChangeSignals {
 }
 
 impl ChangeListener<'_> {
-    pub(super) async fn changed(&mut self) {
+    pub(crate) async fn changed(&mut self) {
         // The wait does not fail, because the sender lives as long as a listener.
         let _ = self.receiver.changed().await;
     }

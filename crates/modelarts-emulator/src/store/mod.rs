@@ -24,7 +24,11 @@ use crate::{
         event::{Event, EventKind},
         state::StopReason,
     },
-    store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
+    store::{
+        change_signals::{ChangeListener, ChangeSignals},
+        count_cache::CountCache,
+        job_table::Row,
+    },
 };
 
 #[derive(Debug)]
@@ -212,6 +216,12 @@ impl JobStore {
         for (_, job) in self.live.lock().values() {
             job.ask_to_stop(why);
         }
+    }
+
+    /// Returns a listener to the changes of a job from now on.
+    #[cfg(feature = "slurm")]
+    pub(crate) fn changes(&self, id: &str) -> ChangeListener<'_> {
+        self.signals.subscribe(id)
     }
 
     /// Calls `look` now and after each change until it returns a value, and waits for a commit.

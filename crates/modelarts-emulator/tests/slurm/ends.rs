@@ -1,16 +1,14 @@
 //! Jobs that are stopped or lost: by a user, their time limit, or the end of the emulator, of the
 //! controller, or of nodes.
 
-use std::{sync::Arc, time::SystemTime};
+use std::time::SystemTime;
 
-use modelarts_emulator::{Timing, clock::ManualClock};
+use modelarts_emulator::Timing;
+use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::support::{
-    get_at,
-    program::{self, Program, cpu_job},
-};
+use crate::support::program::{self, Program, cpu_job};
 
 /// Writes a checkpoint when it is stopped.
 const CHECKPOINT: &str = "
@@ -54,6 +52,7 @@ gate()
     assert_eq!(lab.log(&waiting, 0).await, "");
     lab.states(&waiting, &["CANCELLED"]).await;
     terminate(&saves).await;
+    lab.states(&saves, &["CANCELLED"]).await;
     for index in 0..2 {
         let checkpoint = format!("bucket/saves/out/checkpoint-{index}");
         assert_eq!(lab.site.read(&checkpoint), "step 7");
@@ -64,132 +63,211 @@ gate()
     idle().await;
 }
 
-/// A job reaches its time limit.
-#[tokio::test]
-#[ignore = "needs a Slurm cluster; see SLURM.md"]
-async fn auto_stop_saves_a_checkpoint() {
-    let clock = Arc::new(ManualClock::at(SystemTime::now()));
-    let lab = Lab::with("", |builder| builder.clock(Arc::clone(&clock) as _)).await;
-    let mut job = lab.job("limited", 1, CHECKPOINT);
-    job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
-    let id = lab.site.create(&job).await;
-    let _worker = lab.reached(1).await;
-    lab.site.emulator.wait_for(&id, "Running").await.unwrap();
-    clock.advance(Duration::from_secs(3000));
-    let path = format!("/training-jobs/{id}");
-    let details = get_at(&lab.site, &clock, &path).await.json();
-    assert_eq!(details["status"]["phase"], "Running");
-    clock.advance(Duration::from_secs(600));
-    lab.site.emulator.wait_until_settled(&id).await;
-    let events = get_at(&lab.site, &clock, &format!("{path}/events")).await;
-    let stopped = "The training job has been stopped. (Maximum running duration: 1 hour)";
-    assert!(events.text.contains(stopped), "{}", events.text);
-    assert_eq!(lab.site.read("bucket/limited/out/checkpoint-0"), "step 7");
-    lab.states(&id, &["COMPLETED"]).await;
-}
-
-/// Number of times that the emulator is killed.
-const KILLS: usize = 2;
-/// Names of the jobs, with the number of their workers. Both do not fit on the three nodes.
-const JOBS: [(&str, u32); 2] = [("two", 2), ("three", 3)];
-
-/// Each worker holds a lock while it runs, so that two runs at a time are detected, and has a
-/// process in another session.
-const WAITS: &str = "
-import fcntl, os, subprocess, time
-scenario = os.environ['SCENARIO']
-lock = open(f\"{scenario}/{os.environ['NAME']}-{os.environ['VC_TASK_INDEX']}\", 'a')
+/// Writes its start and its end, and checks that no other run of the worker exists at the time.
+const CAREFUL: &str = "
+import fcntl, os, sys, time
+place = f\"{os.environ['SCENARIO']}/{os.environ['NAME']}-{os.environ['VC_TASK_INDEX']}\"
+lock = open(place, 'a')
 try:
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
-    print('overlap')
-if not os.path.exists(scenario + '/go'):
-    subprocess.Popen(['sleep', '600'], start_new_session=True)
+    sys.exit('overlap')
 print('started', flush=True)
-while not os.path.exists(scenario + '/go'):
-    time.sleep(0.01)
+time.sleep(float(os.environ['SECONDS']))
+print('finished', flush=True)
+sys.exit(int(os.environ['EXIT']))
 ";
 
+/// Four jobs fit on a node.
+const QUARTER: &str = "[flavors.\"modelarts.vm.cpu.8u\"]\ncpus-per-task = 2\nmem = \"1G\"\n";
+
 async fn serve(shared: &Path) -> Program {
-    let flags = ["--launcher", "slurm", "--shared", shared.to_str().unwrap()];
+    let config = shared.join("launcher.toml");
+    fs::write(&config, QUARTER).unwrap();
+    let config = format!("--launcher-config={}", config.display());
+    let shared_flag = shared.to_str().unwrap();
+    // The directory of the scenario is below `/tmp`, which a container has of its own.
+    let flags = ["--launcher", "slurm", "--shared", shared_flag, &config, "--container", "none"];
     let command = program::command(shared, &flags);
-    program::serve(command).await
+    timeout(LIMIT, program::serve(command)).await.unwrap()
 }
 
-/// Returns the number of runs in which all workers of a job have started.
-async fn runs(client: &Client, id: &str, workers: u32) -> usize {
-    let mut least = usize::MAX;
+/// Stores the code of [`careful`] jobs.
+fn put_code(shared: &Path) {
+    let code = shared.join("obs/bucket/code");
+    fs::create_dir_all(&code).unwrap();
+    fs::write(code.join("train.py"), CAREFUL).unwrap();
+}
+
+/// Returns a job whose workers run for some seconds, and end with an exit code.
+fn careful(shared: &Path, name: &str, workers: u32, seconds: f64, exit: u32) -> Value {
+    let mut job = cpu_job(name);
+    job["spec"]["resource"] = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": workers});
+    job["algorithm"]["environments"] = json!({
+        "NAME": name,
+        "SCENARIO": shared,
+        "SECONDS": seconds.to_string(),
+        "EXIT": exit.to_string(),
+    });
+    job
+}
+
+/// Creates a job. The emulator may be killed before it responds, or after it has stored the job.
+async fn create(program: &Mutex<Program>, job: &Value) {
+    until("a created job", async || {
+        let request = {
+            let client = &program.lock().await.client;
+            let target = format!("/v2/{}/training-jobs", client.project_id);
+            client.signed(Method::POST, &target, job.to_string().into_bytes(), SystemTime::now())
+        };
+        let response = request.send().await.ok()?;
+        let status = response.status().as_u16();
+        let text = response.text().await.ok()?;
+        let is_taken = text.contains("ModelArts.2751");
+        assert!(status == 201 || is_taken || status >= 500, "{status} {text}");
+        (status == 201 || is_taken).then_some(())
+    })
+    .await;
+}
+
+/// Waits until a job has ended, and returns its details.
+async fn end(client: &Client, id: &str) -> Value {
+    until("the end of a job", async || {
+        let details = client.get(&format!("/training-jobs/{id}")).await.json();
+        let phase = details["status"]["phase"].as_str().unwrap().to_owned();
+        let is_active = ["Creating", "Pending", "Running", "Terminating"].contains(&&*phase);
+        (!is_active).then_some(details)
+    })
+    .await
+}
+
+/// Checks that a job of [`careful`] ran once, and that its end, its log and its duration are right.
+async fn check_end(client: &Client, details: &Value, workers: u32, seconds: f64, exit: u32) {
+    let id = details["metadata"]["id"].as_str().unwrap();
+    let status = &details["status"];
+    let phase = if exit == 0 { "Completed" } else { "Failed" };
+    assert_eq!(status["phase"], phase, "{status:#}");
+    let reason = if exit == 0 { "job completed".to_owned() } else { format!("exit with {exit}") };
+    assert_eq!(end_reasons(status), [reason], "{status:#}");
+    if exit != 0 {
+        assert_eq!(status["task_statuses"][0]["exit_code"], exit);
+    }
     for index in 0..workers {
         let log = log(client, id, index).await;
-        assert!(!log.contains("overlap"), "{log}");
-        least = least.min(log.matches("started\n").count());
+        // A worker may be stopped because another has failed.
+        let complete = "started\nfinished\n";
+        assert!(log == complete || exit != 0 && workers > 1 && log == "started\n", "{log:?}");
     }
-    least
+    let milliseconds = status["duration"].as_f64().unwrap();
+    let most = (seconds + 10.0) * 1000.0;
+    // Times of jobs are whole seconds.
+    let least = seconds * 1000.0 - 1000.0;
+    assert!((least..most).contains(&milliseconds), "{seconds} s took {milliseconds} ms");
+    let path = format!("/training-jobs/{id}/events?limit=100");
+    let rows = client.get(&path).await.json();
+    let rows = rows["events"].as_array().unwrap().iter();
+    let messages: Vec<&str> = rows.map(|row| row["message"].as_str().unwrap()).collect();
+    let mut once = messages.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), messages.len(), "{messages:#?}");
+    for message in ["Training job is running.", "Billing information synchronized."] {
+        assert!(messages.contains(&message), "{messages:#?}");
+    }
 }
 
-/// The emulator is killed while one job runs and another waits. Each time all processes of the jobs
-/// end, the next start leaves nothing of them in Slurm, and the jobs run again and complete.
+/// Number of jobs, and of times that the emulator is killed while they are created, wait and run.
+const JOBS: u32 = 40;
+const KILLS: u32 = 20;
+
+/// The emulator is killed at random moments. Every job runs once, and ends as it would have.
 #[tokio::test]
 #[ignore = "needs a Slurm cluster; see SLURM.md"]
 async fn jobs_outlive_a_killed_emulator() {
     let cluster = Cluster::new().await;
     let shared = &cluster.shared;
-    let mut program = serve(shared).await;
-    let code = shared.join("obs/bucket/code");
-    fs::create_dir_all(&code).unwrap();
-    fs::write(code.join("train.py"), WAITS).unwrap();
-    let mut ids = Vec::new();
-    for (name, workers) in JOBS {
-        let mut job = cpu_job(name);
-        let flavor = "modelarts.vm.cpu.8u";
-        job["spec"]["resource"] = json!({"flavor_id": flavor, "node_count": workers});
-        job["algorithm"]["environments"] = json!({"NAME": name, "SCENARIO": shared});
-        ids.push(program.create(&job).await);
-    }
-    for round in 0..=KILLS {
-        until("a further run", async || {
-            let mut all = 0;
-            for (id, (_, workers)) in ids.iter().zip(JOBS) {
-                all += runs(&program.client, id, workers).await;
-            }
-            (all > round && queue().await.len() == 2).then_some(())
+    put_code(shared);
+    let program = Mutex::new(serve(shared).await);
+    let mut random = fastrand::Rng::new();
+    println!("seed {}", random.get_seed());
+    let jobs: Vec<(u32, f64, u32)> = (0..JOBS)
+        .map(|number| {
+            let exit = if number % 5 == 3 { number } else { 0 };
+            (1 + number % 3, random.f64(), exit)
         })
-        .await;
-        if round == KILLS {
-            break;
+        .collect();
+    let creating = async {
+        for (number, (workers, seconds, exit)) in jobs.iter().enumerate() {
+            let job = careful(shared, &format!("job-{number}"), *workers, *seconds, *exit);
+            create(&program, &job).await;
         }
-        let before = queue().await;
-        program.child.kill().await.unwrap();
-        // No later start is needed for this.
-        until("the end of all processes", async || processes(shared).is_empty().then_some(()))
-            .await;
-        program = serve(shared).await;
-        let now = queue().await;
-        let left: Vec<_> = now.iter().filter(|id| before.contains(id)).collect();
-        assert!(left.is_empty(), "{left:?}");
+    };
+    let mut pauses: Vec<f64> = (0..KILLS).map(|_| random.f64()).collect();
+    let killing = async {
+        while let Some(pause) = pauses.pop() {
+            sleep(Duration::from_secs_f64(pause)).await;
+            let mut program = program.lock().await;
+            program.child.kill().await.unwrap();
+            *program = serve(shared).await;
+        }
+    };
+    tokio::join!(creating, killing);
+    let client = &program.lock().await.client;
+    let list = client.post("/training-job-searches", &json!({"limit": 50})).await.json();
+    let items = list["items"].as_array().unwrap();
+    assert_eq!(items.len(), jobs.len());
+    for item in items {
+        let name = item["metadata"]["name"].as_str().unwrap();
+        let number: usize = name.strip_prefix("job-").unwrap().parse().unwrap();
+        let (workers, seconds, exit) = jobs[number];
+        let details = end(client, item["metadata"]["id"].as_str().unwrap()).await;
+        check_end(client, &details, workers, seconds, exit).await;
     }
-    fs::write(shared.join("go"), "").unwrap();
-    let mut faults = 0;
-    for (id, (_, workers)) in ids.iter().zip(JOBS) {
-        let status = until("the end of a job", async || {
-            let details = program.client.get(&format!("/training-jobs/{id}")).await;
-            let status = details.json()["status"].clone();
-            (status["phase"] == "Completed").then_some(status)
-        })
-        .await;
-        let mut reasons = end_reasons(&status);
-        assert_eq!(runs(&program.client, id, workers).await, reasons.len());
-        assert_eq!(reasons.pop(), Some("job completed"));
-        assert!(reasons.iter().all(|it| *it == "node fault"), "{status:#}");
-        faults += reasons.len();
-    }
-    assert_eq!(faults, KILLS);
     idle().await;
-    // SIGTERM leaves nothing either.
+}
+
+/// The login node fails, with the emulator and the controller. The jobs end in the meantime, and the
+/// controller forgets them.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn jobs_outlive_the_login_node() {
+    let cluster = Cluster::new().await;
+    let shared = &cluster.shared;
+    put_code(shared);
+    let mut program = serve(shared).await;
+    let mut ids = Vec::new();
+    for (name, exit) in [("completes", 0), ("fails", 7)] {
+        ids.push(program.create(&careful(shared, name, 1, 4.0, exit)).await);
+    }
+    for id in &ids {
+        until("a start", async || (log(&program.client, id, 0).await == "started\n").then_some(()))
+            .await;
+    }
+    program.child.kill().await.unwrap();
+    daemon("stop", "slurmctld").await;
+    daemon("start", "slurmctld").await;
+    until("the end of all jobs", async || queue().await.is_empty().then_some(())).await;
+    // The controller starts without the jobs that it knew.
+    daemon("stop", "slurmctld").await;
+    daemon("forget", "slurmctld").await;
+    assert_eq!(slurm("squeue", &["-h", "-t", "all"]).await, "");
+    program = serve(shared).await;
+    for (id, exit) in ids.iter().zip([0, 7]) {
+        let details = end(&program.client, id).await;
+        check_end(&program.client, &details, 1, 4.0, exit).await;
+    }
+    // SIGTERM leaves a job that waits.
+    slurm("scontrol", &["update", "PartitionName=low", "State=DOWN"]).await;
+    let waits = program.create(&careful(shared, "waits", 1, 0.0, 0)).await;
+    until("a job in the queue", async || (!queue().await.is_empty()).then_some(())).await;
     let pid = Pid::from_raw(program.child.id().unwrap().try_into().unwrap()).unwrap();
     kill_process(pid, Signal::TERM).unwrap();
     assert!(program.child.wait().await.unwrap().success());
-    assert_eq!(processes(shared), [""; 0]);
+    slurm("scontrol", &["update", "PartitionName=low", "State=UP"]).await;
+    idle().await;
+    program = serve(shared).await;
+    let details = end(&program.client, &waits).await;
+    check_end(&program.client, &details, 1, 0.0, 0).await;
 }
 
 /// The controller stops and starts again: while a job runs, while a job ends, while a job is
@@ -225,14 +303,11 @@ async fn jobs_outlive_the_controller() {
     }
     lab.states(&runs, &["COMPLETED"]).await;
     lab.states(&submitted, &["COMPLETED"]).await;
-    // Its `srun` could not release the nodes, so the emulator does this later.
-    let node = until("the end of the job in Slurm", async || {
-        let job = jobs_of(&ends, "%T %N").await.pop()?;
-        let (state, node) = job.split_once(' ')?;
-        (state != "RUNNING").then(|| format!("NodeName={node}"))
-    })
-    .await;
-    // Slurm repeats its request to the node only after a minute.
+    // The node repeats its message about the end only after a minute.
+    let left = jobs_of(&ends, "%i %N").await.pop().unwrap();
+    let (left, node) = left.split_once(' ').unwrap();
+    slurm("scancel", &[left]).await;
+    let node = format!("NodeName={node}");
     slurm("scontrol", &["update", &node, "State=DOWN", "Reason=test"]).await;
     slurm("scontrol", &["update", &node, "State=RESUME"]).await;
     lab.states(&ends, &["CANCELLED"]).await;

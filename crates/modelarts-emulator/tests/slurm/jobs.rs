@@ -105,8 +105,11 @@ time.sleep(600)
     assert_eq!(diagnosis["task"], "worker-1");
     assert_eq!(diagnosis["exit_code"], 7);
     assert_eq!(processes(&lab.cluster.shared), [""; 0]);
-    // The shims end by themselves when they have copied the outputs.
-    lab.states(&id, &["COMPLETED"]).await;
+    // The accounting of the cluster has the exit code, too.
+    lab.states(&id, &["FAILED"]).await;
+    let job = jobs_of(&id, "%i").await;
+    let details = slurm("scontrol", &["-o", "show", "job", &job[0]]).await;
+    assert!(details.contains(" ExitCode=7:0 "), "{details}");
 }
 
 /// The flavor asks for two of the eight CPUs of a node, so that three jobs fit on it by CPUs, and
@@ -196,7 +199,7 @@ const SKIPPED: [&str; 9] = [
     // They start no processes, or have stand-ins for the commands.
     "runner::simulated::",
     "runner::slurm::",
-    // Jobs on a cluster have no container view.
+    // Their files are where this machine has them.
     "runner::view::",
     // The emulator's own pools have nodes.
     "a_job_that_waits_too_long_to_run_again_fails",

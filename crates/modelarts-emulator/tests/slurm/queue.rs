@@ -82,9 +82,9 @@ print(time.time(), -1)
     for id in &ids {
         lab.event(id, "FailedScheduling: Slurm: ").await;
     }
-    // Each job has its `srun`. All share the look at the queue every 3 s.
+    // Each job has its `sbatch`. All share the look at the queue every 3 s.
     let calls = calls().unwrap();
-    let looks = calls.lines().skip(before).filter(|it| *it != "srun");
+    let looks = calls.lines().skip(before).filter(|it| *it != "sbatch");
     let looks: Vec<&str> = looks.collect();
     assert!(looks.len() <= 5, "{looks:?}");
     let_through(workers).await;
@@ -128,7 +128,7 @@ async fn a_job_starts_soon() {
         let bare = line.trim().parse::<f64>().unwrap() - start;
         idle().await;
         println!("job {job:.3} s, srun {bare:.3} s");
-        assert!(job - bare < 1.0);
+        assert!(job - bare < 2.0);
     }
 }
 
@@ -183,6 +183,7 @@ gate()
         assert_eq!(lab.site.read(&format!("bucket/low/out/{index}-run-1")), "1");
     }
     let_through(winner).await;
+    start_now(&low).await;
     let_through(lab.reached(3).await).await;
     lab.reach(&high, "Completed").await;
     lab.reach(&low, "Completed").await;
@@ -198,5 +199,6 @@ gate()
     let reasons = ["preempted", "job completed"];
     assert_eq!(end_reasons(&lab.status(&low).await), reasons);
     lab.states(&high, &["COMPLETED"]).await;
-    lab.states(&low, &["PREEMPTED", "COMPLETED"]).await;
+    // Slurm itself has run the job again.
+    lab.states(&low, &["COMPLETED"]).await;
 }

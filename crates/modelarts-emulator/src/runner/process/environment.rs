@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     accounts::User,
     catalog::flavors,
@@ -16,12 +18,31 @@ use crate::{
     runner::process::{process_table::RUN_VARIABLE, view::Stage},
 };
 
-#[derive(Debug)]
+/// OBS over HTTP.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ObsEndpoint {
     pub(crate) url: String,
-    pub(crate) region: &'static str,
-    /// Users whose keys their jobs receive, by user id.
-    pub(crate) users: HashMap<String, User>,
+    pub(crate) region: String,
+    /// Keys that the jobs of a user receive, by user id.
+    pub(crate) keys: HashMap<String, ObsKeys>,
+}
+
+/// Keys of a user for OBS.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ObsKeys {
+    access_key: String,
+    secret_key: String,
+    security_token: Option<String>,
+}
+
+impl ObsKeys {
+    pub(crate) fn of(user: &User) -> Self {
+        Self {
+            access_key: user.access_key.clone(),
+            secret_key: user.secret_key.clone(),
+            security_token: user.security_token.clone(),
+        }
+    }
 }
 
 /// Part of the environment of a worker that depends on its node.
@@ -31,17 +52,29 @@ pub(crate) struct HostEnvironment {
     pub(crate) url: Option<String>,
     /// Endpoint of OBS over HTTP, if the emulator serves it and workers can reach it.
     pub(crate) obs: Option<ObsEndpoint>,
-    /// Environment variables by which Slurm assigns devices to the job.
-    pub(crate) devices: Vec<(String, String)>,
+    /// Environment variables of the node, such as those by which Slurm assigns devices.
+    pub(crate) node: Vec<(OsString, OsString)>,
+    /// Directories of programs of the node. By default, those of the system.
+    pub(crate) path: Option<OsString>,
     /// `true` if programs that use the variables of proxies must not reach other machines.
     pub(crate) is_offline: bool,
+}
+
+impl HostEnvironment {
+    /// Returns the environment of other machines, which reach OBS only at `address`, if at all.
+    #[cfg(all(feature = "slurm", feature = "obs"))]
+    pub(crate) fn with_obs_at(self, address: Option<std::net::SocketAddr>) -> Self {
+        let obs = address.zip(self.obs);
+        let obs = obs.map(|(at, obs)| ObsEndpoint { url: format!("http://{at}"), ..obs });
+        Self { obs, ..self }
+    }
 }
 
 /// Address of a proxy that does not exist: the port for discarded data, on which nothing listens.
 const ABSENT_PROXY: &str = "http://127.0.0.1:9";
 
-/// Returns the complete environment: presets of the service (SOURCES G), then variables of this
-/// machine, of devices, of channels, of the job, and the mark `run`; later variables take
+/// Returns the complete environment: variables of the node, presets of the service (SOURCES G),
+/// variables of this machine, of channels, of the job, and the mark `run`; later variables take
 /// precedence. Python must search `packages`; pip installs into the last of these directories.
 pub(super) fn variables(
     worker: &Worker,
@@ -59,7 +92,7 @@ pub(super) fn variables(
     let nodes = hosts.get(request.role()).map_or(0, Vec::len);
     let job_dir = at(&request.job_dir());
 
-    let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
+    let mut variables: BTreeMap<OsString, OsString> = host.node.iter().cloned().collect();
     let mut set = |name: &str, value: OsString| variables.insert(name.into(), value);
     set("MA_HOME", fixed(MA_HOME));
     set("MA_MOUNT_PATH", fixed(MA_MOUNT_PATH));
@@ -72,7 +105,7 @@ pub(super) fn variables(
     set("MA_TASK_INDEX", index.to_string().into());
     set("MA_NUM_HOSTS", nodes.to_string().into());
     set("MA_NUM_GPUS", flavors::gpus(request.flavor()).to_string().into());
-    set("MA_CURRENT_IP", worker.address_of(worker.rank).into());
+    set("MA_CURRENT_IP", worker.ip_of(worker.rank).into());
     set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
     // Public training scripts detect ModelArts by a non-empty MA_VJ_NAME.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
@@ -93,16 +126,21 @@ pub(super) fn variables(
     if let Some(url) = &host.url {
         set("MA_APIGW_ENDPOINT", text(url));
     }
-    set("PYTHONPATH", job_dir);
+    let mut python_path = job_dir;
+    if let Some((_, path)) = host.node.iter().find(|(name, _)| name == "PYTHONPATH") {
+        python_path.push(":");
+        python_path.push(path);
+    }
+    set("PYTHONPATH", python_path);
     if let Some(obs) = &host.obs {
         set("S3_ENDPOINT", text(&obs.url));
-        if let Some(user) = obs.users.get(&worker.user_id) {
+        if let Some(keys) = obs.keys.get(&worker.user_id) {
             set("AWS_ENDPOINT_URL_S3", text(&obs.url));
-            set("AWS_REGION", text(obs.region));
-            set("AWS_DEFAULT_REGION", text(obs.region));
-            set("AWS_ACCESS_KEY_ID", text(&user.access_key));
-            set("AWS_SECRET_ACCESS_KEY", text(&user.secret_key));
-            if let Some(token) = &user.security_token {
+            set("AWS_REGION", text(&obs.region));
+            set("AWS_DEFAULT_REGION", text(&obs.region));
+            set("AWS_ACCESS_KEY_ID", text(&keys.access_key));
+            set("AWS_SECRET_ACCESS_KEY", text(&keys.secret_key));
+            if let Some(token) = &keys.security_token {
                 set("AWS_SESSION_TOKEN", text(token));
             }
         }
@@ -110,7 +148,7 @@ pub(super) fn variables(
 
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", stage.root.join("tmp").into_os_string());
-    set("PATH", search_path(interpreters, &stage.root));
+    set("PATH", search_path(interpreters, &stage.root, host.path.as_deref()));
     // Not set by the service. With it, Python writes log lines while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
     // Python is read-only in a view. Some distributions require this to install packages elsewhere.
@@ -129,10 +167,6 @@ pub(super) fn variables(
             // Not all programs understand ranges of addresses.
             set(name, text(&format!("127.0.0.1,{own}")));
         }
-    }
-
-    for (name, value) in &host.devices {
-        set(name, text(value));
     }
 
     for channel in request.inputs.iter().chain(&request.outputs) {
@@ -176,15 +210,16 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// Returns `PATH`. The interpreters and the programs of the job come before those of the system.
-fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
+/// Returns `PATH`. The interpreters and the programs of the job come before those of the `node`.
+fn search_path(interpreters: &[&Path], root: &Path, node: Option<&OsStr>) -> OsString {
     let mut path = OsString::new();
     for directory in interpreters.iter().filter_map(|python| python.parent()) {
         path.push(directory);
         path.push(":");
     }
     path.push(root.join("home/ma-user/.local/bin"));
-    path.push(":/usr/local/bin:/usr/bin:/bin");
+    path.push(":");
+    path.push(node.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin")));
     path
 }
 

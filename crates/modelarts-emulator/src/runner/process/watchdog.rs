@@ -22,7 +22,6 @@ pub(crate) struct Watchdog {
     /// Strings of [`mark`](crate::runner::process::process_table::ProcessTable::mark), or empty.
     mark: (String, String),
     temporary: Option<PathBuf>,
-    signal: Signal,
     groups: Mutex<Groups>,
 }
 
@@ -36,16 +35,7 @@ struct Groups {
 impl Watchdog {
     /// Creates a watchdog that kills the groups. Must be called within the tokio runtime.
     pub(crate) fn new(mark: (String, String), temporary: Option<PathBuf>) -> Self {
-        Self::with_signal(Signal::KILL, mark, temporary)
-    }
-
-    /// Creates a watchdog that ends the groups by `signal`, SIGKILL or SIGTERM.
-    pub(crate) fn with_signal(
-        signal: Signal,
-        mark: (String, String),
-        temporary: Option<PathBuf>,
-    ) -> Self {
-        let watchdog = Self { mark, temporary, signal, groups: Mutex::default() };
+        let watchdog = Self { mark, temporary, groups: Mutex::default() };
         if watchdog.temporary.is_some() {
             watchdog.groups.lock().line = watchdog.start(&HashSet::new());
         }
@@ -70,7 +60,6 @@ impl Watchdog {
             Command::new("/bin/sh")
                 .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark.0])
                 .arg(self.temporary.as_deref().unwrap_or(Path::new("")))
-                .arg(self.signal.as_raw().to_string())
                 .arg(&self.mark.1)
                 .env_clear()
                 .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -104,12 +93,12 @@ impl Watchdog {
         }
     }
 
-    /// Signals all groups. The watchdog process kills the processes that have left their groups.
+    /// Kills all groups. The watchdog process kills the processes that have left their groups.
     pub(crate) fn end_all(&self) {
         let mut groups = self.groups.lock();
         for group in groups.live.drain() {
             // The group may have ended in the meantime.
-            let _ = kill_process_group(group, self.signal);
+            let _ = kill_process_group(group, Signal::KILL);
         }
         groups.release();
     }
@@ -154,7 +143,6 @@ mod tests {
             let mut script = Command::new("/bin/sh")
                 .args(["-c", SCRIPT, "watchdog", "mark"])
                 .arg(&directory)
-                .arg("9")
                 .stdin(Stdio::piped())
                 .process_group(0)
                 .spawn()
@@ -177,7 +165,7 @@ mod tests {
             let mut sleep = Command::new("sleep");
             let mut group = sleep.arg("1000").process_group(0).spawn().unwrap();
             let mut script = Command::new("/bin/sh")
-                .args(["-c", SCRIPT, "watchdog", mark, "", "9"])
+                .args(["-c", SCRIPT, "watchdog", mark, ""])
                 .env("PATH", place.path())
                 .stdin(Stdio::piped())
                 .process_group(0)

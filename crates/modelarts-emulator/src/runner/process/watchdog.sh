@@ -2,10 +2,10 @@
 # of the emulator has ended.
 #
 # $1 is a string in the environment of each of these processes, $2 the temporary directory; either
-# may be empty. $3 is the signal for process groups. $4 is a pattern for a line in the limits of
-# each process. Standard input reports the start ("+1234") and the end ("-1234") of groups, and
-# closes with the emulator. "=" announces an orderly end, at which the emulator removes its
-# directory itself; without any group, this script exits, because the directory may exist again.
+# may be empty. $3 is a pattern for a line in the limits of each process. Standard input reports the
+# start ("+1234") and the end ("-1234") of groups, and closes with the emulator. "=" announces an
+# orderly end, at which the emulator removes its directory itself; without any group, this script
+# exits, because the directory may exist again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -20,10 +20,8 @@ while read -r line; do
     =) [ "$scans" -lt 100 ] || exit 0 ;;
     esac
 done
-# A group that gets another signal than SIGKILL may end by itself before.
-[ "$3" = 9 ] || [ "$groups" = ' ' ] || sleep 3
 for group in $groups; do
-    kill -s "$3" -- "-$group"
+    kill -s KILL -- "-$group"
 done
 # Ends processes that have left their groups, if a group was reported. An empty $1 would match all
 # processes. These processes may start new ones meanwhile, so the number of scans is limited.
@@ -31,7 +29,7 @@ while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(
         grep -lsF -- "$1" /proc/[0-9]*/environ
-        grep -ls -- "^$4" /proc/[0-9]*/limits
+        grep -ls -- "^$3" /proc/[0-9]*/limits
     )
     [ -n "$strays" ] || break
     for stray in $strays; do

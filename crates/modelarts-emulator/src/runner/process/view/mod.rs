@@ -9,14 +9,13 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Write as _,
     fs, io,
-    net::ToSocketAddrs,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
 
 use rustix::process::{getgid, getuid};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::{process::Command, sync::OnceCell};
 
 use crate::{
@@ -29,7 +28,7 @@ use crate::{
 };
 
 /// View of this machine in which the code of jobs runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
     /// `bwrap` if it works on this machine, otherwise `none`, which the logs of jobs state.
@@ -68,12 +67,6 @@ impl LazySight {
             Container::None => OnceCell::from(Sight::Machine),
         };
         Ok(Self { place: place.to_owned(), found })
-    }
-
-    /// Returns this machine as it is.
-    #[cfg(all(feature = "cli", feature = "slurm"))]
-    pub(crate) fn machine() -> Self {
-        Self { place: PathBuf::new(), found: OnceCell::from(Sight::Machine) }
     }
 
     /// Returns the view. After a failed test, the next call tests again, because the cause may have
@@ -319,13 +312,7 @@ pub(super) fn host_table(worker: &Worker) -> String {
         table.push('\n');
     }
     for other in Worker::all(&worker.job_id, &worker.job) {
-        let (address, name, pod) = (worker.address_of(other.rank), other.host_name(), other.pod());
-        // Workers on a cluster are known by the host names of their nodes.
-        let resolved = (address.as_str(), 0).to_socket_addrs().ok();
-        let Some(address) = resolved.and_then(|mut found| found.next()) else {
-            continue;
-        };
-        let address = address.ip();
+        let (address, name, pod) = (worker.ip_of(other.rank), other.host_name(), other.pod());
         // Scripts build the name with `ma-job-` from MA_VJ_NAME and MA_TASK_NAME.
         let short = name.replace("modelarts-job-", "ma-job-");
         // Writing to a string does not fail.

@@ -1,11 +1,11 @@
-//! Worker of a job on a node, which `srun` starts. It performs the requests of the emulator with
-//! the runner of this machine, and ends with its standard input.
+//! Worker of a job on a node, which `srun` starts. It performs the requests of the program of the
+//! first node with the runner of its machine, and ends with its standard input.
 
 use std::{
     collections::HashMap,
-    env, fs,
+    env,
     io::{self, BufRead, Write},
-    path::Path,
+    net::{Ipv4Addr, UdpSocket},
     sync::Arc,
     time::Duration,
 };
@@ -20,49 +20,34 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cluster::{
+        connection::{Command, Message, Request, Stop},
+        layout::{Directory, Site, Specification},
+    },
     files::confined_dir::ConfinedDir,
-    job::{request::JobRequest, worker::Worker},
+    job::worker::{Host, Worker},
     runner::{
-        launcher::Launcher,
-        launcher::{Exit, Run},
+        launcher::{Exit, Launcher, Run},
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::LazySight},
-        slurm::{
-            launcher::exit_path,
-            protocol::{Command, ExitRecord, Message, Request, Specification, Stop},
-        },
         worker_files::WorkerFiles,
     },
 };
 
-/// Environment variables by which Slurm assigns devices to a job.
-const DEVICE_VARIABLES: [&str; 6] = [
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "ASCEND_VISIBLE_DEVICES",
-    "CUDA_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "ROCR_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",
-];
 /// Maximum length of an error in a message, in bytes. `srun` splits lines of more than about 1 kB.
 const MAX_ERROR: usize = 300;
 /// Maximum time between the SIGTERM of Slurm to the code and that to this process.
 const SIGNAL_DELAY: Duration = Duration::from_millis(500);
-/// Maximum time for killed processes to end, after the end of the emulator.
+/// Maximum time for killed processes to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves requests until standard input or the job in Slurm ends. `path` is the specification.
-pub(crate) async fn serve(path: &Path) -> Result<(), String> {
+/// Serves requests until standard input or the job in Slurm ends.
+pub(super) async fn serve(directory: &Directory) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
-    let unusable =
-        |error: &dyn std::fmt::Display| format!("cannot use {}: {error}", path.display());
-    let text = fs::read(path).map_err(|error| unusable(&error))?;
-    let specification: Specification =
-        serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
     let rank = env::var("SLURM_PROCID").ok().and_then(|rank| rank.parse::<usize>().ok());
     let rank =
         rank.ok_or("SLURM_PROCID must be the rank of the worker: srun starts this command")?;
-    let worker = WorkerProcess::new(specification, rank)?;
-    worker.say(&Message::Hello { host: gethostname::gethostname().to_string_lossy().into_owned() });
+    let worker = WorkerProcess::new(Specification::read(directory)?, rank).await?;
+    worker.say(&Message::Hello(host()));
     let mut lines = read_lines();
     let mut tasks = JoinSet::new();
     loop {
@@ -74,8 +59,8 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
             line = lines.recv() => line,
             _ = tasks.join_next(), if is_retired => continue,
             _ = terminate.recv() => {
-                // Slurm also ends the code by SIGTERM, and kills it after its own grace period. The
-                // emulator reads the cause from Slurm, and not from the exit code.
+                // Slurm also ends the code by SIGTERM, and kills it after its own grace period. It
+                // reports the cause, which the exit code does not.
                 worker.0.is_retired.cancel();
                 worker.stop_all(Stop::Terminate);
                 continue;
@@ -91,11 +76,11 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
                 }
             }
             Ok(Request::Stop { number, how }) => worker.stop(number, how),
-            Err(error) => tracing::error!(%error, "a request of the emulator cannot be read"),
+            Err(error) => tracing::error!(%error, "a request cannot be read"),
         }
         while tasks.try_join_next().is_some() {}
     }
-    // Code that ends because its emulator or `srun` has ended has no exit code of its own.
+    // Code that ends because the job or `srun` has ended has no exit code of its own.
     worker.0.is_retired.cancel();
     worker.stop_all(Stop::Kill);
     let ended = async { while tasks.join_next().await.is_some() {} };
@@ -103,12 +88,6 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
         worker.0.runner.kill_all();
     }
     Ok(())
-}
-
-/// Prints the token in the file of a check. Called on a node.
-pub(crate) fn print_token(file: &Path) -> Result<(), String> {
-    let token = fs::read_to_string(file).unwrap_or_default();
-    writeln!(io::stdout(), "{token}").map_err(|error| error.to_string())
 }
 
 /// Returns the lines of standard input, which a thread reads until the end of the process.
@@ -132,7 +111,6 @@ struct WorkerState {
     /// The worker, with the host names of all workers once they are known.
     worker: Mutex<Worker>,
     runner: Arc<ProcessRunner>,
-    specification: Specification,
     /// Tokens of the requests that are not finished, by number.
     stops: Mutex<HashMap<u64, StopTokens>>,
     /// Token that is cancelled once Slurm ends the job by SIGTERM, or `srun` has ended.
@@ -155,21 +133,15 @@ impl StopTokens {
 }
 
 impl WorkerProcess {
-    fn new(specification: Specification, rank: usize) -> Result<Self, String> {
-        let request = JobRequest::read(specification.body.clone());
-        let request =
-            request.map_err(|error| format!("the request of the job is not valid: {error:?}"))?;
-        let worker = Worker::all(&specification.job_id, &Arc::new(request)).nth(rank);
-        let worker = worker.ok_or_else(|| format!("the job has no worker of rank {rank}"))?;
-        let runner = runner(&specification, &worker);
-        let runner = runner.map_err(|error| {
-            let shared = specification.site.shared.display();
-            format!("cannot use the directory {shared}: {error}")
-        })?;
+    async fn new(specification: Specification, rank: usize) -> Result<Self, String> {
+        let job = specification.job()?;
+        let all = Worker::all(&job.id, &job.request);
+        let worker = { all }.nth(rank).ok_or_else(|| format!("there is no worker {rank}"))?;
+        let worker = Worker { user_id: job.owner.user_id, ..worker };
+        let runner = runner(&specification.site, &worker).await?;
         Ok(Self(Arc::new(WorkerState {
             worker: Mutex::new(worker),
             runner: Arc::new(runner),
-            specification,
             stops: Mutex::default(),
             is_retired: CancellationToken::new(),
         })))
@@ -230,32 +202,15 @@ impl WorkerProcess {
                 worker.run = run;
                 let stopped = tokens.terminate.clone();
                 let is_stopped = move || stopped.is_cancelled();
-                let exit_code = wait(launcher.start(worker.clone()).await, tokens).await;
+                let exit_code = wait(launcher.start(worker).await, tokens).await;
                 // The SIGTERM of Slurm may reach the code before this process. Code that then ends at
                 // once with 0 counts as completed.
                 if exit_code != 0 && !is_stopped() {
                     let _ = tokio::time::timeout(SIGNAL_DELAY, self.0.is_retired.cancelled()).await;
                 }
-                if let Err(error) = self.record_exit(&worker, exit_code) {
-                    tracing::warn!(%error, "the exit code is not recorded");
-                }
                 Ok(json!(exit_code))
             }
         }
-    }
-
-    /// Writes the exit code to a file, by renaming, so that the file is never incomplete.
-    fn record_exit(&self, worker: &Worker, exit_code: i32) -> io::Result<()> {
-        if self.0.is_retired.is_cancelled() {
-            return Ok(());
-        }
-        let run = worker.run;
-        let path = exit_path(&self.0.specification.site.shared, worker);
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        serde_json::to_writer(&mut file, &ExitRecord { run, exit_code })?;
-        file.persist(path)?;
-        Ok(())
     }
 }
 
@@ -276,23 +231,23 @@ async fn wait(mut run: Box<dyn Run>, tokens: StopTokens) -> i32 {
 }
 
 /// Creates the runner of the node. Records of processes are beside the directory of the worker.
-fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessRunner> {
-    let site = &specification.site;
-    let obs = ConfinedDir::create(&site.obs)?.with_umask_mode();
-    let files = WorkerFiles::new(&site.shared, obs, site.datasets.clone())?;
-    let directory = files.directory(worker)?.root().to_owned();
+async fn runner(site: &Site, worker: &Worker) -> Result<ProcessRunner, String> {
+    let unusable = |error| format!("cannot use the directory {}: {error}", site.shared.display());
+    let obs = ConfinedDir::create(&site.obs).map_err(unusable)?.with_umask_mode();
+    let files = WorkerFiles::new(&site.shared, obs, site.datasets.clone()).map_err(unusable)?;
+    let directory = files.directory(worker).map_err(unusable)?.root().to_owned();
     let records = directory.with_added_extension("running");
-    let device = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
     let settings = Settings {
         nfs: site.nfs.clone(),
         host: HostEnvironment {
-            // The emulator listens on the loopback addresses of another machine.
+            // The emulator listens on a loopback address of another machine.
             url: None,
-            obs: None,
-            devices: DEVICE_VARIABLES.iter().filter_map(device).collect(),
+            obs: site.obs_http.clone(),
+            node: env::vars_os().filter(|(name, _)| !is_own(&name.to_string_lossy())).collect(),
+            path: env::var_os("PATH"),
             is_offline: site.is_offline,
         },
-        sight: LazySight::machine(),
+        sight: LazySight::new(site.container, &directory).await?,
         package: directory.with_added_extension("moxing"),
         image: site.image.clone(),
         log_cap: site.log_cap,
@@ -300,5 +255,27 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
         install_packages: site.install_packages,
         temporary: None,
     };
-    ProcessRunner::new(files, &directory, &records, settings)
+    ProcessRunner::new(files, &directory, &records, settings).map_err(unusable)
+}
+
+/// Returns `true` for a variable that the code of a job does not receive: it belongs to Slurm, or
+/// to the shell of the batch script.
+fn is_own(name: &str) -> bool {
+    ["SLURM", "SRUN_", "PMI", "PMIX_", "SBATCH_"].iter().any(|prefix| name.starts_with(prefix))
+        || ["PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TMPDIR"].contains(&name)
+}
+
+/// Returns this node, with the address by which the node of the batch script can reach it.
+fn host() -> Host {
+    let name = gethostname::gethostname().to_string_lossy().into_owned();
+    let peer = env::var("SLURM_LAUNCH_NODE_IPADDR").or_else(|_| env::var("SLURM_SRUN_COMM_HOST"));
+    // Connecting a datagram socket sends nothing. It selects the address of this node.
+    let address = peer.and_then(|peer| {
+        let address = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+            socket.connect((peer, 9))?;
+            socket.local_addr()
+        });
+        address.map_err(|_| env::VarError::NotPresent)
+    });
+    Host { ip: address.map_or_else(|_| name.clone(), |address| address.ip().to_string()), name }
 }

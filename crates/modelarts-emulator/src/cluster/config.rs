@@ -1,6 +1,6 @@
-//! Configuration of the launcher: the options of `srun` for flavors, pools and priorities.
+//! Configuration of the launcher: the options of `sbatch` for flavors, pools and priorities.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, env, ffi::OsString, net::SocketAddr, path::Path, sync::Arc};
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use crate::{
     runner::process::image_command::ImageCommand,
 };
 
-/// Options of `srun` for the jobs of an emulator, as an operator of the cluster defines them.
+/// Options of `sbatch` for the jobs of an emulator, as an operator of the cluster defines them.
 ///
 /// The options of a job are the options in `default`, overridden by those of its flavor, its pool
 /// and its priority, in this order. A flavor without an entry requests its CPU cores, memory and
@@ -36,10 +36,18 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     account: Option<OptionValue>,
     pub(super) image: Option<ImageCommand>,
+    /// Commands of a shell before each job, such as `module load cuda`.
+    #[serde(default)]
+    prologue: String,
+    /// Names of variables of the emulator that jobs get as well.
+    #[serde(default)]
+    environment: Vec<String>,
+    /// Address of a network of the cluster on which the emulator serves OBS to its jobs.
+    pub(crate) obs_listen: Option<SocketAddr>,
     #[serde(default)]
     default: Options,
     #[serde(default)]
@@ -67,7 +75,17 @@ enum OptionName {
     CpusPerTask,
     Mem,
     Gres,
+    Comment,
+    /// Maximum time in minutes.
+    Time,
 }
+
+/// Time in minutes for which nodes are requested in addition to the maximum running duration of a
+/// job, for the copies before and after its code.
+const COPY_MINUTES: u32 = 30;
+/// Variables of the emulator with which batch scripts start: those without which neither Slurm nor
+/// a shell works.
+const BASE_VARIABLES: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "SLURM_JWT"];
 
 impl OptionName {
     const fn as_str(self) -> &'static str {
@@ -79,6 +97,8 @@ impl OptionName {
             Self::CpusPerTask => "cpus-per-task",
             Self::Mem => "mem",
             Self::Gres => "gres",
+            Self::Comment => "comment",
+            Self::Time => "time",
         }
     }
 }
@@ -93,6 +113,12 @@ struct OptionValue(String);
 enum Given {
     Number(u32),
     Text(String),
+}
+
+impl OptionValue {
+    fn minutes(&self) -> Option<u32> {
+        self.0.parse().ok().filter(|minutes| *minutes > 0)
+    }
 }
 
 impl TryFrom<Given> for OptionValue {
@@ -123,6 +149,13 @@ impl Config {
                 return Err(ConfigError(format!("flavors.\"{flavor}\" {text}")));
             }
         }
+        let has_minutes =
+            |table: &Options| table.get(&OptionName::Time).is_none_or(|t| t.minutes().is_some());
+        let tables = config.flavors.values().chain(config.pools.values());
+        let is_right = { tables }.chain(config.priorities.values()).all(has_minutes);
+        if !is_right || !has_minutes(&config.default) {
+            return Err(ConfigError("time must be a number of minutes, such as 1440".to_owned()));
+        }
         for priority in config.priorities.keys() {
             if !["1", "2", "3"].contains(&priority.as_str()) {
                 return Err(ConfigError(format!("priorities.{priority} must be 1, 2 or 3")));
@@ -131,11 +164,80 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns `srun` options with values of the configuration and catalogue, never of the request.
-    pub(super) fn arguments(&self, request: &JobRequest, priority: i64) -> Vec<String> {
-        self.with_account(&self.options(request, priority))
+    /// Returns the options of `sbatch` for a job, with values of the configuration and of the
+    /// catalogue, never of the request. Roles, each with its hardware, are separated by a colon.
+    pub(super) fn arguments(&self, job: &Arc<JobRequest>, priority: i64) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for role in job.role_requests() {
+            if !arguments.is_empty() {
+                arguments.push(":".to_owned());
+            }
+            let nodes = role.indexes().count();
+            arguments.extend([
+                format!("--nodes={nodes}"),
+                format!("--ntasks={nodes}"),
+                "--ntasks-per-node=1".to_owned(),
+            ]);
+            let mut options = self.options(role, priority);
+            if let Some(hours) = job.auto_stop_hours {
+                let wanted = hours.saturating_mul(60).saturating_add(COPY_MINUTES);
+                let most = options.get(&OptionName::Time).and_then(OptionValue::minutes);
+                let minutes = most.map_or(wanted, |most| most.min(wanted));
+                options.insert(OptionName::Time, OptionValue(minutes.to_string()));
+            }
+            arguments.extend(self.with_account(&options));
+        }
+        arguments
     }
 
+    /// Returns the command line of `srun`, which starts `program` as a worker of each role.
+    pub(super) fn workers(
+        &self,
+        job: &Arc<JobRequest>,
+        program: &Path,
+        directory: &Path,
+    ) -> Vec<String> {
+        let common = ["--kill-on-bad-exit=1", "--mpi=none", "--label", "--export=ALL"];
+        let mut words: Vec<String> = common.map(str::to_owned).into();
+        let roles = job.role_requests();
+        for (at, role) in roles.iter().enumerate() {
+            if at > 0 {
+                words.push(":".to_owned());
+            }
+            if roles.len() > 1 {
+                words.push(format!("--het-group={at}"));
+            }
+            // Since 22.05, `srun` does not take this option of its job.
+            if let Some(cores) = self.options(role, 0).get(&OptionName::CpusPerTask) {
+                words.push(format!("--cpus-per-task={}", cores.0));
+            }
+            let paths = [program, directory].map(|path| path.to_string_lossy().into_owned());
+            let [program, directory] = paths;
+            words.extend([program, "worker".to_owned(), directory]);
+        }
+        words
+    }
+
+    /// Returns the batch script of a job, which contains no value of its request.
+    pub(super) fn script(&self, program: &Path, arguments: &[&str]) -> String {
+        let mut words = vec![program.to_string_lossy()];
+        words.extend(arguments.iter().map(|word| (*word).into()));
+        let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_default());
+        let words = words.collect::<Vec<_>>().join(" ");
+        format!("#!/bin/bash\n{}\nexec {words}\n", self.prologue)
+    }
+
+    /// Returns the environment of `sbatch`, which is that of the script.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let is_given = |name: &str| {
+            BASE_VARIABLES.contains(&name)
+                || self.environment.iter().any(|given| given == name || given == "*")
+        };
+        let all = env::vars_os();
+        all.filter(|(name, _)| name.to_str().is_some_and(is_given)).collect()
+    }
+
+    /// Returns the options of a job that checks a node.
     pub(super) fn check_arguments(&self) -> Vec<String> {
         self.with_account(&self.default)
     }
@@ -192,17 +294,18 @@ fn hardware(flavor: &Flavor) -> Options {
 mod tests {
     use super::*;
 
-    fn request(flavor: &str, pool: Option<&str>) -> JobRequest {
-        JobRequest {
+    fn request(flavor: &str, pool: Option<&str>) -> Arc<JobRequest> {
+        Arc::new(JobRequest {
             flavor_id: Some(flavor.to_owned()),
             pool_id: pool.map(str::to_owned),
+            node_count: 1,
             ..JobRequest::default()
-        }
+        })
     }
 
     #[test]
     fn the_example_is_a_configuration() {
-        let config = Config::from_toml(include_str!("../../../examples/launcher.toml")).unwrap();
+        let config = Config::from_toml(include_str!("../../examples/launcher.toml")).unwrap();
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", Some("pool-gpu")), 3);
         assert_eq!(
             arguments.join(" "),

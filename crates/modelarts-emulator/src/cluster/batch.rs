@@ -1,0 +1,330 @@
+//! Program of a submission, which its batch script starts on the first node. It drives the job and
+//! writes the journal.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    env, fs,
+    io::{self, Write},
+    net::{Ipv4Addr, SocketAddr},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{Instant, sleep},
+};
+
+use crate::{
+    accounts::Accounts,
+    catalog::cloud::Cloud,
+    clock::{SystemClock, timestamp::Timestamp},
+    cluster::{
+        commands::{self, Cause},
+        connection::{Connection, State},
+        journal::{Entry, Recorder},
+        layout::{Directory, Order, Specification, append, read_lines},
+        nodes::NodesLauncher,
+    },
+    database::Database,
+    execution::{
+        driver::{Driver, Ending},
+        lifecycle,
+    },
+    files::confined_dir::ConfinedDir,
+    job::{
+        Job,
+        event::Wording,
+        state::JobState,
+        submission::{BatchRun, Submission},
+    },
+    metrics::{Metrics, MinuteRows},
+    runner::{Runner, worker_files::WorkerFiles},
+    scheduler::Scheduler,
+    state::{EmulatorState, Parts, Settings},
+    validation::creation::Offer,
+};
+
+/// Time between two looks at the orders of the emulator.
+const ORDER_PERIOD: Duration = Duration::from_millis(500);
+/// Minimum time between two changes in the journal.
+const RECORD_PERIOD: Duration = Duration::from_millis(100);
+/// Time between two records of the usage.
+const USAGE_PERIOD: Duration = Duration::from_secs(10);
+/// Exit code of a program that Slurm ends.
+const TERMINATED: u8 = 143;
+
+/// Runs the submission in `directory`, and returns the exit code of the batch script: that of the
+/// job, so that the accounting of Slurm is right.
+pub(super) async fn run(directory: Directory) -> Result<u8, String> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let slurm_id = env::var("SLURM_JOB_ID").unwrap_or_default();
+    let restart = env::var("SLURM_RESTART_COUNT").ok().and_then(|count| count.parse().ok());
+    let unusable = |error: io::Error| format!("cannot use {}: {error}", directory.0.display());
+    if !claim(&directory.claim(restart.unwrap_or(0)), &slurm_id).map_err(unusable)? {
+        tracing::warn!(slurm_id, "another batch job runs this submission");
+        return Ok(0);
+    }
+    let specification = Specification::read(&directory)?;
+    let mut job = specification.job()?;
+    let (entries, _) = read_lines::<Entry>(&directory.journal(), 0).map_err(unusable)?;
+    let usage = replay(&mut job, entries);
+    if job.submission.as_ref().is_some_and(|submission| submission.run == BatchRun::Ended) {
+        return Ok(exit_code(&job));
+    }
+    append(&directory.journal(), &Entry::Started { slurm_id: slurm_id.clone() })
+        .map_err(unusable)?;
+    let program = Program::start(directory, specification, job).await?;
+    for minutes in &usage {
+        // The usage of earlier runs is in the journal already.
+        let _ = program.state.work.metrics.set_rows(minutes);
+    }
+    tokio::select! {
+        code = program.drive(&slurm_id) => code,
+        _ = terminate.recv() => {
+            // Slurm ends the job, and reports the cause. The workers have got the signal, too.
+            program.connection.ended().await;
+            Ok(TERMINATED)
+        }
+    }
+}
+
+/// Returns `true` if this batch job may run the submission. Another may have been submitted by an
+/// emulator that was killed before it knew the id.
+fn claim(path: &Path, slurm_id: &str) -> io::Result<bool> {
+    let created = fs::File::options().write(true).create_new(true).mode(0o600).open(path);
+    match created {
+        Ok(mut file) => file.write_all(slurm_id.as_bytes()).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok(fs::read_to_string(path)? == slurm_id)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Applies the journal of earlier runs to a job, and returns their usage.
+fn replay(job: &mut Job, entries: Vec<Entry>) -> Vec<MinuteRows> {
+    job.submission.get_or_insert_with(Submission::default);
+    let mut usage = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Usage(minutes) => usage.push(minutes),
+            entry => entry.apply(job),
+        }
+    }
+    // These events are in the journal already.
+    job.events.clear();
+    usage
+}
+
+struct Program {
+    state: Arc<EmulatorState>,
+    id: String,
+    directory: Directory,
+    connection: Arc<Connection>,
+    /// State of the job when the program started.
+    before: JobState,
+}
+
+impl Program {
+    async fn start(
+        directory: Directory,
+        specification: Specification,
+        job: Job,
+    ) -> Result<Self, String> {
+        let workers = job.request.node_count as usize;
+        let connection = Connection::start(&specification.srun, workers);
+        let connection = connection.map_err(|error| format!("srun cannot be started: {error}"))?;
+        let site = &specification.site;
+        let unusable = |error: io::Error| format!("cannot use the shared directory: {error}");
+        let obs = ConfinedDir::create(&site.obs).map_err(unusable)?.with_umask_mode();
+        let files = WorkerFiles::new(&site.shared, obs.clone(), site.datasets.clone());
+        let files = files.map_err(unusable)?;
+        let launcher = NodesLauncher { files, connection: Arc::clone(&connection) };
+        let settings = Settings {
+            timing: specification.timing,
+            wording: Wording::default(),
+            restart_on: specification.restart_on,
+            one_job_per_output: false,
+            quirks: specification.quirks,
+        };
+        let pool = job.request.pool_id.clone().unwrap_or_default();
+        let state = state(Runner::Process(Arc::new(launcher)), obs, settings, pool)?;
+        let (id, before) = (job.id.clone(), job.state);
+        state.store.insert(job, usize::MAX, false).map_err(|error| error.message)?;
+        Ok(Self { state, id, directory, connection, before })
+    }
+
+    /// Drives the job to its end, and returns the exit code of the script.
+    async fn drive(&self, slurm_id: &str) -> Result<u8, String> {
+        let journal = self.directory.journal();
+        let mut recorder = Recorder::new(journal, Arc::clone(&self.state), self.id.clone());
+        let mut connected = self.connection.state();
+        let connected = connected.wait_for(|state| *state != State::Waiting).await;
+        let is_ready = connected.is_ok_and(|state| *state == State::Ready);
+        let unwritten = |error: io::Error| format!("the journal cannot be written: {error}");
+        if self.before == JobState::Running {
+            self.requeue().await;
+            recorder.record(Entry::Requeued).map_err(unwritten)?;
+        }
+        let driven = async {
+            if is_ready {
+                lifecycle::drive(Arc::clone(&self.state), self.id.clone(), None).await;
+            } else {
+                let status = self.connection.ended().await;
+                let cause = format!("srun did not start the workers: {status}");
+                self.settle(Ending::Unprepared(cause)).await;
+            }
+        };
+        let lost = async {
+            match is_ready {
+                true => self.connection.ended().await,
+                false => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = driven => {}
+            () = self.obey() => {}
+            result = record_changes(&mut recorder) => return result.map_err(unwritten),
+            status = lost => {
+                return Err(format!("the workers are lost: srun ended with {status}"));
+            }
+        }
+        recorder
+            .record_usage()
+            .and_then(|()| recorder.record(Entry::Changed))
+            .map_err(unwritten)?;
+        append(&self.directory.journal(), &Entry::Ended).map_err(unwritten)?;
+        self.connection.release();
+        self.connection.ended().await;
+        let code = self.state.store.read(&self.id, exit_code).unwrap_or(1);
+        // A job that was stopped is cancelled in Slurm.
+        if code == TERMINATED
+            && let Err(error) = commands::cancel(&[slurm_id]).await
+        {
+            tracing::warn!(%error, "the job is not cancelled in Slurm");
+        }
+        Ok(code)
+    }
+
+    /// Records that the cluster has taken the nodes of the last run. Ends the job if it may not run
+    /// again.
+    async fn requeue(&self) {
+        let output = fs::read(self.directory.output()).unwrap_or_default();
+        let cause = commands::cause_in_output(&String::from_utf8_lossy(&output));
+        let look = |job: &Job| Driver::new(&self.state, job, None);
+        let Some(mut driver) = self.state.store.read(&self.id, look) else { return };
+        let ending = match cause {
+            Some(Cause::Preempted) => Ending::Preempted,
+            _ => Ending::NodeFault(driver.workers[0].task()),
+        };
+        if !driver.requeue(&ending).await {
+            driver.settle(ending).await;
+        }
+    }
+
+    async fn settle(&self, ending: Ending) {
+        let look = |job: &Job| Driver::new(&self.state, job, None);
+        if let Some(mut driver) = self.state.store.read(&self.id, look) {
+            driver.settle(ending).await;
+        }
+    }
+
+    /// Follows the orders of the emulator. Does not return.
+    async fn obey(&self) {
+        let (path, mut read) = (self.directory.orders(), 0);
+        loop {
+            match read_lines(&path, read) {
+                Ok((orders, end)) => {
+                    read = end;
+                    for order in orders {
+                        self.follow(order);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the orders cannot be read"),
+            }
+            sleep(ORDER_PERIOD).await;
+        }
+    }
+
+    fn follow(&self, order: Order) {
+        let now = Timestamp::now(self.state.clock.as_ref());
+        self.state.store.update(&self.id, |job| match order {
+            Order::Stop(reason) => {
+                job.advance(JobState::Terminating, now);
+                job.ask_to_stop(reason);
+            }
+            Order::StopTrial(id) => {
+                for trial in job.trials.iter_mut().filter(|trial| trial.id == id) {
+                    trial.stop = true;
+                    trial.changed = true;
+                }
+            }
+        });
+    }
+}
+
+/// Returns the exit code of the script for the end of a job.
+fn exit_code(job: &Job) -> u8 {
+    match (job.state, &job.history.failure) {
+        (JobState::Completed, _) => 0,
+        (JobState::Terminated, _) => TERMINATED,
+        (_, Some(failure)) => u8::try_from(failure.exit_code).unwrap_or(1).max(1),
+        _ => 1,
+    }
+}
+
+/// Returns the state of an emulator in memory, with one pool and without users.
+fn state(
+    runner: Runner,
+    obs: ConfinedDir,
+    settings: Settings,
+    pool: String,
+) -> Result<Arc<EmulatorState>, String> {
+    let database = Database::open(None).map_err(|error| error.to_string())?;
+    let database = Arc::new(database);
+    let cloud = Cloud::default();
+    Ok(EmulatorState::new(Parts {
+        accounts: Accounts::new(Vec::new(), Vec::new(), cloud.region(), &database),
+        address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        clock: Arc::new(SystemClock),
+        settings,
+        offer: Offer {
+            cloud,
+            pools: Vec::new(),
+            encrypted: BTreeSet::new(),
+            organizations: BTreeSet::new(),
+            datasets: None,
+            obs,
+            strict: false,
+        },
+        job_quota: None,
+        scheduler: Scheduler::new(u32::MAX, u32::MAX, HashMap::from([(pool, u32::MAX)])),
+        runner,
+        batch_system: None,
+        metrics: Arc::new(Metrics::new(&database)),
+        show_secrets: false,
+        observer: None,
+        id_seed: None,
+        database,
+    }))
+}
+
+/// Writes the changes of the job while it is driven. Returns only after an error.
+async fn record_changes(recorder: &mut Recorder) -> io::Result<u8> {
+    let state = Arc::clone(&recorder.state);
+    let id = recorder.id.clone();
+    let mut changes = state.store.changes(&id);
+    let mut measured = Instant::now();
+    loop {
+        recorder.record(Entry::Changed)?;
+        if measured.elapsed() >= USAGE_PERIOD {
+            measured = Instant::now();
+            recorder.record_usage()?;
+        }
+        sleep(RECORD_PERIOD).await;
+        let _ = tokio::time::timeout(USAGE_PERIOD, changes.changed()).await;
+    }
+}

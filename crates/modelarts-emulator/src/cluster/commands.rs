@@ -1,0 +1,303 @@
+//! Commands of Slurm, with options that exist since Slurm 20.11, and their output as text.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::OsString,
+    io,
+    path::Path,
+    process::{Output, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{process::Command, sync::Mutex};
+
+/// Time limit of a command. The commands of Slurm time out after about ten seconds.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
+/// Minimum time between two reads of the queue.
+pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
+/// Parts of the error messages of an `sbatch` that may succeed later: Slurm did not respond, or the
+/// user has as many jobs in the queue as the account may have.
+const LATER: [&str; 8] = [
+    "Unable to contact slurm controller",
+    "Socket timed out",
+    "Zero Bytes were transmitted or received",
+    "temporarily unable to accept job",
+    "Resource temporarily unavailable",
+    "Transport endpoint is not connected",
+    "MaxSubmitJob",
+    "MaxJobCount",
+];
+/// Beginning of the line that `slurmstepd` writes to the output of a batch script that it ends.
+const END_MESSAGE: &str = "error: *** JOB ";
+
+/// Batch job in the queue of Slurm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedJob {
+    pub(super) id: String,
+    pub(super) state: String,
+    reason: String,
+}
+
+/// Cause of the end of a run that has not recorded its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The cluster needs the nodes for another job, or an operator has requeued the job.
+    Preempted,
+    NodeFault,
+    /// An operator has cancelled the job.
+    Cancelled,
+    TimeLimit,
+    Memory,
+    /// The batch script has ended.
+    Exited,
+}
+
+/// Batch jobs of this user by name, with those that have recently ended, the oldest first.
+pub(super) type Queue = HashMap<String, Vec<QueuedJob>>;
+
+/// Queue that all jobs share, so that the load of Slurm does not depend on their number.
+#[derive(Debug, Default)]
+pub(super) struct QueueReader {
+    latest: Mutex<Option<Reading>>,
+    /// Ids of the jobs to cancel before the next read.
+    cancelled: parking_lot::Mutex<BTreeSet<String>>,
+}
+
+#[derive(Debug)]
+struct Reading {
+    begun: Instant,
+    queue: Result<Arc<Queue>, String>,
+}
+
+impl QueueReader {
+    /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago, or `None` if it was read before
+    /// `since` and is to be read later.
+    pub(super) async fn read(&self, since: Instant) -> Result<Option<Arc<Queue>>, String> {
+        let mut latest = self.latest.lock().await;
+        if let Some(reading) = &*latest
+            && reading.begun.elapsed() < QUEUE_PERIOD
+        {
+            return match reading.begun >= since {
+                true => reading.queue.clone().map(Some),
+                false => Ok(None),
+            };
+        }
+        let ids = std::mem::take(&mut *self.cancelled.lock());
+        let cancelled = match ids.is_empty() {
+            true => Ok(()),
+            false => cancel(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await,
+        };
+        let begun = Instant::now();
+        let queue = match cancelled {
+            Ok(()) => read_queue().await.map(Arc::new),
+            Err(error) => Err(error),
+        };
+        *latest = Some(Reading { begun, queue: queue.clone() });
+        queue.map(Some)
+    }
+
+    /// Cancels a job together with others, before the queue is read again.
+    pub(super) fn cancel(&self, id: &str) {
+        self.cancelled.lock().insert(id.to_owned());
+    }
+}
+
+pub(super) async fn read_queue() -> Result<Queue, String> {
+    let user = rustix::process::getuid().as_raw().to_string();
+    // The name of a job is last, because that of a foreign job may contain any character.
+    let text = run("squeue", &["-h", "-t", "all", "-u", &user, "-o", "%i|%T|%r|%j"]).await?;
+    let mut queue = Queue::new();
+    for line in text.lines() {
+        if let Some((name, job)) = parse_line(line)? {
+            queue.entry(name).or_default().push(job);
+        }
+    }
+    for jobs in queue.values_mut() {
+        jobs.sort_by_key(|job| job.id.parse::<u64>().unwrap_or_default());
+    }
+    Ok(queue)
+}
+
+/// Returns the name of a job and the job, or `None` for a further part of a heterogeneous job.
+fn parse_line(line: &str) -> Result<Option<(String, QueuedJob)>, String> {
+    let mut fields = line.splitn(4, '|').map(|field| field.trim().to_owned());
+    let [Some(id), Some(state), Some(reason), Some(name)] = [(); 4].map(|()| fields.next()) else {
+        return Err(format!("squeue: the line {line:?} must have four fields"));
+    };
+    let (id, part) = id.split_once('+').unwrap_or((&id, "0"));
+    Ok((part == "0").then(|| (name, QueuedJob { id: id.to_owned(), state, reason })))
+}
+
+impl QueuedJob {
+    /// Returns `true` until all processes of the job have ended.
+    pub(super) fn is_live(&self) -> bool {
+        self.is_waiting()
+            || ["RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"]
+                .contains(&&*self.state)
+    }
+
+    /// Returns `true` if the job has no nodes, and is to get some.
+    pub(super) fn is_waiting(&self) -> bool {
+        ["PENDING", "CONFIGURING", "RESIZING", "RESV_DEL_HOLD", "SPECIAL_EXIT"]
+            .contains(&&*self.state)
+            || self.state.starts_with("REQUEUE")
+    }
+
+    /// Returns the cause of the end of a job that Slurm has ended.
+    pub(super) fn cause(&self) -> Cause {
+        cause_of_state(&self.state)
+    }
+
+    pub(super) fn reason(&self) -> String {
+        let text = match &*self.reason {
+            "None" | "" => return "Slurm: the job has not been considered yet".to_owned(),
+            "Resources" => "the job waits for free nodes",
+            "Priority" => "jobs of higher priority precede it",
+            "BeginTime" => "the job may not start before its begin time",
+            "Dependency" => "the job waits for another job",
+            "PartitionDown" | "PartitionInactive" => "the partition does not start jobs",
+            "PartitionNodeLimit" => "the job requests more nodes than the partition allows",
+            "PartitionTimeLimit" => "the time limit of the job exceeds that of the partition",
+            "Reservation" => "the job waits for its reservation",
+            "Licenses" => "the job waits for a licence",
+            "JobHeldUser" | "JobHeldAdmin" => "the job is held; `scontrol release` releases it",
+            "NodeDown" => "a node that the job requires is down",
+            reason if reason.starts_with("ReqNodeNotAvail") => {
+                "a node that the job requires is not available"
+            }
+            reason if reason.starts_with("QOS") || reason.starts_with("Assoc") => {
+                "a limit of the account or of the QOS is reached"
+            }
+            reason => return format!("Slurm: {reason}"),
+        };
+        format!("Slurm: {}: {text}", self.reason)
+    }
+}
+
+fn cause_of_state(state: &str) -> Cause {
+    match state {
+        "PREEMPTED" => Cause::Preempted,
+        "CANCELLED" | "REVOKED" => Cause::Cancelled,
+        "OUT_OF_MEMORY" => Cause::Memory,
+        "TIMEOUT" | "DEADLINE" => Cause::TimeLimit,
+        "NODE_FAIL" | "BOOT_FAIL" => Cause::NodeFault,
+        _ => Cause::Exited,
+    }
+}
+
+/// Returns the cause of the last message of Slurm in the output of a batch script.
+pub(super) fn cause_in_output(output: &str) -> Option<Cause> {
+    let line = output.lines().rev().find(|line| line.contains(END_MESSAGE))?;
+    let causes = [
+        ("DUE TO PREEMPTION", Cause::Preempted),
+        ("DUE TO JOB REQUEUE", Cause::Preempted),
+        ("DUE TO TIME LIMIT", Cause::TimeLimit),
+        ("DUE TO NODE FAIL", Cause::NodeFault),
+        ("CANCELLED AT", Cause::Cancelled),
+    ];
+    causes.iter().find(|(text, _)| line.contains(text)).map(|(_, cause)| *cause)
+}
+
+/// Returns the cause of the end of a job that the controller has forgotten, from the accounting
+/// database of the cluster, if there is one.
+pub(super) async fn accounted_cause(id: &str) -> Option<Cause> {
+    let text = run("sacct", &["-n", "-P", "-X", "-j", id, "-o", "State"]).await.ok()?;
+    // The state of a cancelled job is followed by the user, `CANCELLED by 1000`.
+    let state = text.lines().last()?.split_whitespace().next()?.to_owned();
+    Some(cause_of_state(&state))
+}
+
+/// Error of a submission.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SubmitError {
+    /// Slurm does not accept the job, for this reason.
+    Rejected(String),
+    /// A later attempt may succeed. Slurm may have accepted the job nevertheless.
+    Later(String),
+}
+
+/// Submits a batch script, and returns the id of the job. The script gets the variables given here
+/// and no others.
+pub(super) async fn submit(
+    options: &[String],
+    script: &Path,
+    variables: &[(OsString, OsString)],
+) -> Result<String, SubmitError> {
+    let mut command = Command::new("sbatch");
+    command.arg("--parsable").args(options).arg(script);
+    command.env_clear().envs(variables.iter().cloned()).current_dir("/");
+    match output("sbatch", &mut command).await {
+        // In a federation, the name of the cluster follows.
+        Ok(text) => match text.trim().split(';').next() {
+            Some(id) if id.parse::<u64>().is_ok() => Ok(id.to_owned()),
+            _ => Err(SubmitError::Later(format!("sbatch printed {text:?} and no id"))),
+        },
+        Err(Failure::Refused(text)) if !LATER.iter().any(|part| text.contains(part)) => {
+            Err(SubmitError::Rejected(text))
+        }
+        Err(Failure::Refused(text) | Failure::NoResponse(text)) => Err(SubmitError::Later(text)),
+    }
+}
+
+/// Cancels jobs of Slurm. Jobs that have already ended are not an error.
+pub(super) async fn cancel(ids: &[&str]) -> Result<(), String> {
+    run("scancel", ids).await.map(|_| ())
+}
+
+/// Changes properties of a waiting job, such as `QOS=high`.
+pub(super) async fn update(id: &str, changes: &[String]) -> Result<(), String> {
+    let id = format!("JobId={id}");
+    let mut arguments = vec!["update", &id];
+    arguments.extend(changes.iter().map(String::as_str));
+    run("scontrol", &arguments).await.map(|_| ())
+}
+
+/// Runs a command of Slurm, and returns its output. The error is a sentence that names the command.
+pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = output(program, Command::new(program).args(arguments)).await;
+    output.map_err(|(Failure::Refused(text) | Failure::NoResponse(text))| text)
+}
+
+enum Failure {
+    /// The command has failed with this message.
+    Refused(String),
+    NoResponse(String),
+}
+
+async fn output(program: &str, command: &mut Command) -> Result<String, Failure> {
+    let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
+    let output = match tokio::time::timeout(COMMAND_TIMEOUT, output).await {
+        Err(_) => {
+            let limit = COMMAND_TIMEOUT.as_secs();
+            let text = format!("{program} did not respond within {limit} s");
+            return Err(Failure::NoResponse(text));
+        }
+        Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Failure::Refused(format!(
+                "there is no {program} on the PATH: start the emulator on a machine with the \
+                 commands of Slurm, such as a login node (package slurm-client of Debian)"
+            )));
+        }
+        // A resource of this machine, such as descriptors or processes, may be exhausted.
+        Ok(Err(error)) => {
+            return Err(Failure::NoResponse(format!("{program} cannot be started: {error}")));
+        }
+        Ok(Ok(output)) => output,
+    };
+    if !output.status.success() {
+        return Err(Failure::Refused(message(program, &output)));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|_| Failure::NoResponse(format!("{program}: the output is not text")))
+}
+
+fn message(program: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.join(" ") {
+        text if text.is_empty() => format!("{program}: {}", output.status),
+        text if text.starts_with(program) => text,
+        text => format!("{program}: {text}"),
+    }
+}

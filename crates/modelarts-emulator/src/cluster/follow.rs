@@ -1,0 +1,457 @@
+//! Following of a job in Slurm: what the queue and the journal show, and what the emulator does.
+
+use std::{
+    collections::HashSet,
+    fs, io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::task::spawn_blocking;
+
+use crate::{
+    cluster::{
+        commands::{self, Cause, QUEUE_PERIOD, QueuedJob, SubmitError},
+        connection::END_TIMEOUT,
+        journal::Entry,
+        layout::{Directory, Order, append, read_lines},
+        system::SlurmSystem,
+    },
+    execution::driver::{Driver, Ending},
+    job::{
+        Job, TaskFailure,
+        event::{EventKind, Level, Source},
+        state::{JobState, StopReason},
+        submission::{BatchRun, Submission},
+    },
+    runner::launcher::Launcher,
+    state::EmulatorState,
+};
+
+/// Time between two looks at a job that has nodes.
+const LOOK_PERIOD: Duration = Duration::from_millis(500);
+
+/// What happens to a submission, as the queue and the journal show it.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    /// Neither Slurm nor the shared directory knows it: it must be submitted.
+    Absent,
+    /// It is in the queue, under this id.
+    Waiting,
+    /// It has nodes, and the journal reports what happens on them.
+    Running,
+    /// The cluster has taken its nodes, for this cause, and will run it again.
+    Requeued(Cause),
+    /// The cluster has ended it, for this cause, or does not know it any more.
+    Lost(Option<Cause>),
+    /// The journal has the end of the job.
+    Complete,
+}
+
+impl Standing {
+    /// Judges a submission of a job in `state`. `queued` is the submission in the queue, and
+    /// `message` the cause of the last end in the output of its script.
+    fn of(
+        submission: &Submission,
+        state: JobState,
+        queued: Option<&QueuedJob>,
+        message: Option<Cause>,
+    ) -> Self {
+        let is_open = submission.run == BatchRun::Open;
+        match queued {
+            _ if submission.run == BatchRun::Ended => Self::Complete,
+            Some(job) if job.is_waiting() && is_open && state != JobState::Queuing => {
+                Self::Requeued(message.unwrap_or(Cause::NodeFault))
+            }
+            Some(job) if job.is_waiting() => Self::Waiting,
+            Some(job) if job.is_live() => Self::Running,
+            Some(job) => Self::Lost(Some(match job.cause() {
+                Cause::Exited => message.unwrap_or(Cause::Exited),
+                cause => cause,
+            })),
+            None if submission.slurm_id.is_some() || is_open => Self::Lost(message),
+            None => Self::Absent,
+        }
+    }
+}
+
+/// Follows a job until it is settled, or until the emulator ends.
+pub(super) async fn follow(system: Arc<SlurmSystem>, state: Arc<EmulatorState>, id: String) {
+    let look = |job: &Job| (Driver::new(&state, job, None), job.submission.clone(), job.state);
+    let Some((mut driver, submission, job_state)) = state.store.read(&id, look) else {
+        return;
+    };
+    let is_new = submission.is_none();
+    if is_new {
+        let queued = driver.enter_queue(job_state == JobState::Creating).await;
+        if let Err(ending) = queued {
+            return driver.settle(ending).await;
+        }
+        // From now on, a later emulator looks for the job in Slurm.
+        state.store.update(&id, |job| job.submission = Some(Submission::default()));
+    }
+    let priority = state.store.read(&id, |job| job.settings.priority).unwrap_or_default();
+    let mut follower = Follower {
+        system,
+        state,
+        id,
+        driver,
+        submitted: Instant::now(),
+        applied_priority: priority,
+        ordered: None,
+        stopped_trials: HashSet::new(),
+    };
+    let pause = if is_new { follower.submit().await } else { Some(Duration::ZERO) };
+    if let Some(pause) = pause {
+        follower.run(pause).await;
+    }
+}
+
+struct Follower {
+    system: Arc<SlurmSystem>,
+    state: Arc<EmulatorState>,
+    id: String,
+    driver: Driver,
+    /// Time after which the queue contains the submission, if Slurm has it.
+    submitted: Instant,
+    /// Priority that the job has in Slurm.
+    applied_priority: i64,
+    /// Stop that the program on the nodes was ordered to make, and the time of the order.
+    ordered: Option<(StopReason, Instant)>,
+    stopped_trials: HashSet<String>,
+}
+
+impl Follower {
+    async fn run(mut self, mut pause: Duration) {
+        let mut stops = self.driver.stop.clone();
+        loop {
+            let ordered = self.ordered.map(|(stop, _)| stop);
+            tokio::select! {
+                biased;
+                stop = stops.wait_for(|stop| stop.is_some() && *stop != ordered) => {
+                    let stop = stop.ok().and_then(|stop| *stop).unwrap_or(StopReason::Deleted);
+                    if stop.is_end_of_emulator() && !self.stops_at_shutdown(stop) {
+                        return;
+                    }
+                    self.order(stop);
+                }
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = match self.look().await {
+                Some(pause) => pause,
+                None => return,
+            };
+        }
+    }
+
+    /// Returns `true` if the job ends with the emulator: it runs, and was not left to the next one.
+    fn stops_at_shutdown(&self, stop: StopReason) -> bool {
+        let runs = |job: &Job| job.state == JobState::Running;
+        stop == StopReason::Shutdown && self.state.store.read(&self.id, runs) == Some(true)
+    }
+
+    fn directory(&self, submission: &Submission) -> Directory {
+        self.system.directory(&self.id, submission.number)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Submission)) {
+        self.state.store.update(&self.id, |job| job.submission.as_mut().map(change));
+    }
+
+    /// Orders the program to stop the job, now or when it starts.
+    fn order(&mut self, stop: StopReason) {
+        self.ordered = Some((stop, Instant::now()));
+        let order = Order::Stop(if stop.is_end_of_emulator() { StopReason::ByUser } else { stop });
+        self.send(&order);
+    }
+
+    fn send(&self, order: &Order) {
+        let submission = self.state.store.read(&self.id, |job| job.submission.clone()).flatten();
+        let Some(submission) = submission else { return };
+        let directory = self.directory(&submission);
+        // A job that was not submitted has no directory, and needs no order.
+        if directory.0.exists()
+            && let Err(error) = append(&directory.orders(), order)
+        {
+            tracing::warn!(job = self.id, %error, "an order cannot be written");
+        }
+    }
+
+    /// Looks at the queue and the journal, and acts. Returns the time until the next look, or
+    /// `None` if the job is settled.
+    async fn look(&mut self) -> Option<Duration> {
+        let queue = match self.system.queue.read(self.submitted).await {
+            Ok(queue) => queue,
+            Err(error) => {
+                self.wait_for(&format!("Slurm does not respond, and the job waits: {error}"));
+                None
+            }
+        };
+        // The journal is read after the queue: it is complete if the job has left the queue.
+        if let Err(error) = self.apply_journal().await {
+            tracing::warn!(job = self.id, %error, "the journal cannot be read");
+            return Some(QUEUE_PERIOD);
+        }
+        let look = |job: &Job| (job.submission.clone(), job.state);
+        let (submission, job_state) = self.state.store.read(&self.id, look)?;
+        let submission = submission.unwrap_or_default();
+        if submission.run != BatchRun::Ended && queue.is_none() {
+            return Some(LOOK_PERIOD);
+        }
+        let jobs = queue.as_ref().and_then(|queue| queue.get(&self.id));
+        let mut jobs = jobs.into_iter().flatten().filter(|job| match &submission.slurm_id {
+            Some(id) => job.id == *id,
+            None => !submission.earlier.contains(&job.id),
+        });
+        let queued = jobs.next();
+        if let (None, Some(found)) = (&submission.slurm_id, queued) {
+            let id = found.id.clone();
+            self.update(|submission| submission.slurm_id = Some(id));
+        }
+        let output = fs::read(self.directory(&submission).output()).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        let standing =
+            Standing::of(&submission, job_state, queued, commands::cause_in_output(&output));
+        match standing {
+            Standing::Complete => {
+                self.forget(&submission);
+                self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
+                None
+            }
+            Standing::Running => {
+                if self.ordered.is_none_or(|(stop, _)| stop != StopReason::Shutdown) {
+                    self.stop_trials();
+                }
+                self.cancel_if_overdue(&submission);
+                Some(LOOK_PERIOD)
+            }
+            Standing::Waiting | Standing::Requeued(_) if self.ordered.is_some() => {
+                self.cancel(&submission, queued);
+                Some(LOOK_PERIOD)
+            }
+            Standing::Waiting => {
+                if let Some(job) = queued {
+                    let reason = job.reason();
+                    self.wait_for(&reason);
+                    self.apply_priority(&job.id.clone()).await;
+                }
+                Some(QUEUE_PERIOD)
+            }
+            Standing::Requeued(cause) => {
+                let ending = self.ending(cause, job_state, &output);
+                if self.driver.requeue(&ending).await {
+                    self.update(|submission| submission.is_requeued = true);
+                    return Some(QUEUE_PERIOD);
+                }
+                self.cancel(&submission, queued);
+                self.end(&submission, ending).await
+            }
+            Standing::Lost(cause) => {
+                let cause = match (cause, &submission.slurm_id) {
+                    (None, Some(id)) => commands::accounted_cause(id).await,
+                    (cause, _) => cause,
+                };
+                self.lost(submission, cause, job_state, &output).await
+            }
+            Standing::Absent if self.ordered.is_some() => {
+                let (stop, _) = self.ordered?;
+                self.end(&submission, stop.into()).await
+            }
+            Standing::Absent => self.submit().await,
+        }
+    }
+
+    /// Applies the new entries of the journal, each once.
+    async fn apply_journal(&self) -> io::Result<()> {
+        let look = |job: &Job| job.submission.clone();
+        let submission = self.state.store.read(&self.id, look).flatten().unwrap_or_default();
+        let path = self.directory(&submission).journal();
+        let read = spawn_blocking(move || read_lines::<Entry>(&path, submission.read)).await;
+        let (entries, end) = match read.map_err(io::Error::other)? {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            read => read?,
+        };
+        if end == submission.read {
+            return Ok(());
+        }
+        for entry in &entries {
+            if let Entry::Usage(minutes) = entry
+                && let Err(error) = self.state.work.metrics.set_rows(minutes)
+            {
+                tracing::warn!(job = self.id, %error, "the usage cannot be stored");
+            }
+        }
+        self.state.store.update(&self.id, |job| {
+            entries.into_iter().for_each(|entry| entry.apply(job));
+            if let Some(submission) = &mut job.submission {
+                submission.read = end;
+            }
+        });
+        Ok(())
+    }
+
+    async fn submit(&mut self) -> Option<Duration> {
+        let submitted = self.system.submit(&self.state, &self.id).await;
+        // The queue contains the job from now on, even if the response was lost.
+        self.submitted = Instant::now();
+        match submitted {
+            Ok(id) => {
+                self.update(|submission| submission.slurm_id = Some(id));
+                Some(LOOK_PERIOD)
+            }
+            Err(SubmitError::Later(error)) => {
+                self.wait_for(&format!("Slurm does not accept the job yet: {error}"));
+                Some(QUEUE_PERIOD)
+            }
+            Err(SubmitError::Rejected(error)) => {
+                let ending = Ending::Unprepared(format!("Slurm rejected the job: {error}"));
+                self.end(&Submission::default(), ending).await
+            }
+        }
+    }
+
+    /// Ends a job that has left the queue without an end, or submits it again.
+    async fn lost(
+        &mut self,
+        submission: Submission,
+        cause: Option<Cause>,
+        job_state: JobState,
+        output: &str,
+    ) -> Option<Duration> {
+        self.forget(&submission);
+        if job_state.is_final() {
+            self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
+            return None;
+        }
+        if let Some((stop, _)) = self.ordered {
+            return self.end(&submission, stop.into()).await;
+        }
+        let ending = match cause {
+            Some(cause) => self.ending(cause, job_state, output),
+            None if submission.run == BatchRun::Open => {
+                self.ending(Cause::NodeFault, job_state, output)
+            }
+            None => Ending::Unprepared(format!(
+                "Slurm does not know the job {} any more, and it has not started",
+                submission.slurm_id.as_deref().unwrap_or_default()
+            )),
+        };
+        if !self.driver.requeue(&ending).await {
+            return self.end(&submission, ending).await;
+        }
+        self.state.store.update(&self.id, |job| job.submission = Some(submission.next()));
+        Some(Duration::ZERO)
+    }
+
+    /// Returns how a run ended whose end is not in the journal, and writes this to its log.
+    fn ending(&self, cause: Cause, job_state: JobState, output: &str) -> Ending {
+        let task = self.driver.workers[0].task();
+        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let is_queued = job_state == JobState::Queuing;
+        let (text, ending) = match cause {
+            Cause::Preempted => ("the job was preempted", Ending::Preempted),
+            Cause::Cancelled => ("the job was cancelled in Slurm", StopReason::ByUser.into()),
+            _ if is_queued => {
+                let text = "Slurm ended the job before its code started";
+                return Ending::Unprepared(format!("{text}: {last}"));
+            }
+            Cause::NodeFault => ("a node of the job failed", Ending::NodeFault(task)),
+            Cause::Exited => ("the program of the job ended", Ending::NodeFault(task)),
+            // A further run would have the same limits.
+            Cause::TimeLimit => ("the job reached its time limit in Slurm", exited(task, 143)),
+            Cause::Memory => ("the job exceeded its memory in Slurm", exited(task, 137)),
+        };
+        if !is_queued {
+            let line = format!("{text}: {last}");
+            // The state of the job reports the loss as well.
+            let _ = self.system.files().log(&self.driver.workers[0], &line);
+            self.driver.note(self.event(format!("Slurm: {text}")));
+        }
+        ending
+    }
+
+    async fn end(&mut self, submission: &Submission, ending: Ending) -> Option<Duration> {
+        self.forget(submission);
+        self.driver.settle(ending).await;
+        None
+    }
+
+    fn forget(&self, submission: &Submission) {
+        if let Some(id) = &submission.slurm_id {
+            self.system.own.lock().remove(id);
+        }
+    }
+
+    fn cancel(&self, submission: &Submission, queued: Option<&QueuedJob>) {
+        let id = queued.map(|job| &job.id).or(submission.slurm_id.as_ref());
+        if let Some(id) = id {
+            self.system.queue.cancel(id);
+        }
+    }
+
+    /// Cancels a job whose program does not follow the order to stop.
+    fn cancel_if_overdue(&self, submission: &Submission) {
+        if let Some((stop, at)) = self.ordered {
+            let limit = match stop {
+                StopReason::Reset => Duration::ZERO,
+                _ => self.state.settings.timing.grace,
+            };
+            if at.elapsed() > limit + END_TIMEOUT {
+                self.cancel(submission, None);
+            }
+        }
+    }
+
+    fn stop_trials(&mut self) {
+        let stopped = |job: &Job| {
+            let stopped = job.trials.iter().filter(|trial| trial.stop);
+            stopped.map(|trial| trial.id.clone()).collect::<Vec<_>>()
+        };
+        for trial in self.state.store.read(&self.id, stopped).unwrap_or_default() {
+            if self.stopped_trials.insert(trial.clone()) {
+                self.send(&Order::StopTrial(trial));
+            }
+        }
+    }
+
+    /// Records the reason for which the job waits, if it has changed.
+    fn wait_for(&self, reason: &str) {
+        let event = self.event(format!("FailedScheduling: {reason}"));
+        let now = self.driver.now();
+        self.state.store.update(&self.id, |job| {
+            if let (JobState::Queuing, Some(submission)) = (job.state, &mut job.submission)
+                && submission.reason != reason
+            {
+                reason.clone_into(&mut submission.reason);
+                job.note(event, now);
+            }
+        });
+    }
+
+    fn event(&self, text: String) -> EventKind {
+        let message = format!("[Pod: {}] {text}", self.driver.workers[0].pod());
+        EventKind::Given { message, level: Level::Warning, source: Source::K8S }
+    }
+
+    async fn apply_priority(&mut self, slurm_id: &str) {
+        let look = |job: &Job| (job.settings.priority, Arc::clone(&job.request));
+        let Some((priority, request)) = self.state.store.read(&self.id, look) else { return };
+        if priority == self.applied_priority {
+            return;
+        }
+        let changes = self.system.config.changes(&request, priority);
+        // Without such options, the order of the job does not depend on its priority.
+        let applied = match changes.is_empty() {
+            true => Ok(()),
+            false => commands::update(slurm_id, &changes).await,
+        };
+        match applied {
+            Ok(()) => self.applied_priority = priority,
+            Err(error) => tracing::warn!(slurm_id, %error, "the priority does not change"),
+        }
+    }
+}
+
+fn exited(task: String, exit_code: i32) -> Ending {
+    Ending::Exited(Some(TaskFailure { task, exit_code }))
+}

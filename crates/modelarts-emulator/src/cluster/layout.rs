@@ -1,0 +1,218 @@
+//! Files of a submission in the shared directory, `jobs/<id>/batch-<number>`.
+
+use std::{
+    fmt::{Debug, Display},
+    fs, io,
+    io::{Read, Seek, SeekFrom, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    catalog::quirks::Quirks,
+    clock::timing::Timing,
+    job::{
+        Job,
+        request::JobRequest,
+        state::{RestartOn, StopReason},
+    },
+    runner::process::{environment::ObsEndpoint, image_command::ImageCommand, view::Container},
+};
+
+/// Version of the files. Programs of other versions do not run the submission.
+pub(super) const LAYOUT: u32 = 1;
+
+/// Directory of a submission. Only the user can read the files, because a request may contain
+/// secrets. Files exist from the start: NFS may report a new file with a delay of a minute, but
+/// reads an opened file as it is.
+#[derive(Clone, Debug)]
+pub(super) struct Directory(pub(super) PathBuf);
+
+impl Directory {
+    pub(super) fn new(shared: &Path, job_id: &str, number: u32) -> Self {
+        Self(shared.join("jobs").join(job_id).join(format!("batch-{number}")))
+    }
+
+    /// Batch script.
+    pub(super) fn script(&self) -> PathBuf {
+        self.0.join("script")
+    }
+
+    /// [`Specification`].
+    pub(super) fn specification(&self) -> PathBuf {
+        self.0.join("job.json")
+    }
+
+    /// Lines of the program: what has happened to the job.
+    pub(super) fn journal(&self) -> PathBuf {
+        self.0.join("journal")
+    }
+
+    /// Lines of the emulator: [`Order`].
+    pub(super) fn orders(&self) -> PathBuf {
+        self.0.join("orders")
+    }
+
+    /// Output of the batch script, which contains the messages of Slurm.
+    pub(super) fn output(&self) -> PathBuf {
+        self.0.join("output")
+    }
+
+    /// File with the id in Slurm of the batch job that may run the submission.
+    pub(super) fn claim(&self, restart: u32) -> PathBuf {
+        self.0.join(format!("claim-{restart}"))
+    }
+
+    /// Writes the script and the specification, and the other files if they do not exist.
+    pub(super) fn write(&self, script: &str, specification: &Specification) -> io::Result<()> {
+        fs::create_dir_all(&self.0)?;
+        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
+        for empty in [self.journal(), self.orders(), self.output()] {
+            private(&empty)?;
+        }
+        for (path, text) in [
+            (self.script(), script.as_bytes()),
+            (self.specification(), &serde_json::to_vec(specification)?),
+        ] {
+            // A temporary file has the mode 0600.
+            let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+            file.write_all(text)?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+        }
+        Ok(())
+    }
+}
+
+fn private(path: &Path) -> io::Result<fs::File> {
+    fs::File::options().create(true).append(true).read(true).mode(0o600).open(path)
+}
+
+/// Appends a line to a file, so that other nodes see it. A line that was cut off is ended first.
+pub(super) fn append(path: &Path, line: &impl Serialize) -> io::Result<()> {
+    let mut file = private(path)?;
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last != [b'\n'] {
+        text.insert(0, b'\n');
+    }
+    file.write_all(&text)?;
+    file.sync_data()
+}
+
+/// Reads the complete lines after `offset`. Returns them with the offset of the next line.
+pub(super) fn read_lines<T: DeserializeOwned>(
+    path: &Path,
+    offset: u64,
+) -> io::Result<(Vec<T>, u64)> {
+    let mut file = fs::File::open(path)?;
+    if file.metadata()?.len() <= offset {
+        return Ok((Vec::new(), offset));
+    }
+    file.seek(SeekFrom::Start(offset))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let lines = text[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines = lines.filter_map(|line| {
+        let parsed = serde_json::from_slice(line);
+        parsed.inspect_err(|error| tracing::warn!(?path, %error, "a line is not readable")).ok()
+    });
+    Ok((lines.collect(), offset + end as u64))
+}
+
+/// Specification of a submission: the job and the settings of the emulator that apply to it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Specification {
+    pub(super) layout: u32,
+    /// Stored form of the job when it was submitted.
+    pub(super) job: Value,
+    /// Body of the request that created the job.
+    pub(super) body: Value,
+    pub(super) timing: Timing,
+    pub(super) restart_on: RestartOn,
+    pub(super) quirks: Quirks,
+    pub(super) site: Site,
+    /// Arguments of `srun`, which starts the workers.
+    pub(super) srun: Vec<String>,
+}
+
+impl Specification {
+    pub(super) fn read(directory: &Directory) -> Result<Self, String> {
+        let path = directory.specification();
+        let unusable = |error: &dyn Display| format!("cannot use {}: {error}", path.display());
+        let text = fs::read(&path).map_err(|error| unusable(&error))?;
+        let specification: Self =
+            serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
+        match specification.layout {
+            LAYOUT => Ok(specification),
+            other => Err(unusable(&format!("its version {other} must be {LAYOUT}"))),
+        }
+    }
+
+    /// Returns the job as it was when it was submitted.
+    pub(super) fn job(&self) -> Result<Job, String> {
+        let unusable = |error: &dyn Debug| format!("the job cannot be read: {error:?}");
+        let mut job: Job =
+            serde_json::from_value(self.job.clone()).map_err(|error| unusable(&error))?;
+        let request = JobRequest::read(self.body.clone()).map_err(|error| unusable(&error))?;
+        job.request = Arc::new(request);
+        Ok(job)
+    }
+}
+
+/// Settings of the workers that do not depend on the job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Site {
+    /// Directory that the emulator shares with all nodes.
+    pub(super) shared: PathBuf,
+    pub(super) obs: PathBuf,
+    pub(super) datasets: Option<PathBuf>,
+    pub(super) nfs: PathBuf,
+    pub(super) log_cap: u64,
+    pub(super) least_disk: u64,
+    pub(super) install_packages: bool,
+    pub(super) is_offline: bool,
+    pub(super) image: Option<ImageCommand>,
+    pub(super) container: Container,
+    /// OBS over HTTP, if the nodes can reach it, with the keys of the user of the job.
+    pub(super) obs_http: Option<ObsEndpoint>,
+}
+
+/// Order of the emulator to the program of a submission.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Order {
+    Stop(StopReason),
+    StopTrial(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_when_it_is_complete() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("orders");
+        append(&path, &Order::Stop(StopReason::ByUser)).unwrap();
+        let (first, end) = read_lines::<Order>(&path, 0).unwrap();
+        assert_eq!(first, [Order::Stop(StopReason::ByUser)]);
+        // A program that was killed has written half a line. The next one writes after it.
+        private(&path).unwrap().write_all(b"{\"StopTr").unwrap();
+        assert_eq!(read_lines::<Order>(&path, end).unwrap(), (vec![], end));
+        append(&path, &Order::StopTrial("a".into())).unwrap();
+        let (second, end) = read_lines::<Order>(&path, end).unwrap();
+        assert_eq!(second, [Order::StopTrial("a".into())]);
+        assert_eq!(read_lines::<Order>(&path, end).unwrap(), (vec![], end));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,252 @@
+//! Settings of a Slurm cluster, and the submission of jobs to it.
+
+use std::{
+    collections::BTreeSet,
+    fmt, io,
+    path::{PathBuf, absolute},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Sleep,
+    cluster::{
+        check,
+        commands::{self, QueueReader, SubmitError},
+        config::Config,
+        follow,
+        layout::{Directory, LAYOUT, Site, Specification},
+    },
+    files::confined_dir::ConfinedDir,
+    job::{Job, worker::Worker},
+    metrics::usage::Usage,
+    runner::{
+        launcher::{Exit, Launcher, Loss, Run, RunnerSettings, Step},
+        process::{environment::HostEnvironment, view::Container},
+        worker_files::WorkerFiles,
+    },
+    state::{BatchSystem, EmulatorState},
+};
+
+/// Number of jobs that are submitted at the same time.
+const SUBMISSIONS: usize = 4;
+
+/// Slurm cluster on whose nodes an emulator runs its jobs.
+///
+/// All programs run as the user of this process. The commands of Slurm must be on the `PATH`.
+#[derive(Clone, Debug)]
+pub struct Slurm {
+    pub(crate) shared: PathBuf,
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) config: Config,
+}
+
+impl Slurm {
+    /// Creates settings for the cluster of this machine. `shared` is a directory at the same path
+    /// on this machine and on all nodes; it is created if it does not exist.
+    pub fn new(shared: impl Into<PathBuf>) -> Self {
+        Self { shared: shared.into(), program: None, config: Config::default() }
+    }
+
+    /// Sets the options of `sbatch`. By default, each job requests the hardware of its flavor.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Sets the path of `modelarts-emulator` on the nodes. The default is that of this executable.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+}
+
+pub(crate) struct SlurmSystem {
+    files: WorkerFiles,
+    site: Site,
+    program: PathBuf,
+    pub(super) config: Config,
+    pub(super) queue: QueueReader,
+    submitting: Semaphore,
+    /// `true` if no later emulator knows the jobs, which therefore end with this one.
+    is_temporary: bool,
+    /// Ids of the jobs that this emulator has submitted and that have not ended.
+    pub(super) own: parking_lot::Mutex<BTreeSet<String>>,
+}
+
+impl fmt::Debug for SlurmSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlurmSystem").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl SlurmSystem {
+    pub(crate) fn new(
+        slurm: Slurm,
+        settings: RunnerSettings,
+        host: HostEnvironment,
+        container: Container,
+        is_temporary: bool,
+    ) -> io::Result<Arc<Self>> {
+        let shared = ConfinedDir::create(&slurm.shared)?.root().to_owned();
+        let Slurm { program, config, .. } = slurm;
+        let (obs, datasets) = (settings.obs, settings.datasets);
+        Ok(Arc::new(Self {
+            site: Site {
+                nfs: absolute(settings.nfs.unwrap_or_else(|| shared.join("nfs")))?,
+                obs: obs.root().to_owned(),
+                datasets: datasets.clone().map(absolute).transpose()?,
+                log_cap: settings.log_cap,
+                least_disk: settings.least_disk,
+                install_packages: settings.install_packages,
+                is_offline: host.is_offline,
+                image: config.image.clone(),
+                container,
+                obs_http: host.obs,
+                shared: shared.clone(),
+            },
+            files: WorkerFiles::new(&shared, obs, datasets)?,
+            program: program.map_or_else(std::env::current_exe, absolute)?,
+            config,
+            queue: QueueReader::default(),
+            submitting: Semaphore::new(SUBMISSIONS),
+            is_temporary,
+            own: parking_lot::Mutex::default(),
+        }))
+    }
+
+    pub(super) fn directory(&self, job_id: &str, number: u32) -> Directory {
+        Directory::new(&self.site.shared, job_id, number)
+    }
+
+    /// Writes the files of a submission, and submits it. Returns the id in Slurm.
+    pub(super) async fn submit(
+        &self,
+        state: &EmulatorState,
+        job_id: &str,
+    ) -> Result<String, SubmitError> {
+        // The semaphore is never closed.
+        let _permit = self.submitting.acquire().await;
+        let rejected = |error: &dyn fmt::Display| SubmitError::Rejected(error.to_string());
+        let look = |job: &Job| {
+            let number = job.submission.as_ref().map_or(0, |submission| submission.number);
+            let directory = self.directory(job_id, number);
+            let mut timing = state.settings.timing.clone();
+            // The emulator has waited for this time before.
+            timing.queuing = Duration::ZERO;
+            let mut site = self.site.clone();
+            if let Some(obs) = &mut site.obs_http {
+                obs.keys.retain(|user, _| *user == job.owner.user_id);
+            }
+            let specification = Specification {
+                layout: LAYOUT,
+                job: serde_json::to_value(job)?,
+                body: job.request.body.clone(),
+                timing,
+                restart_on: state.settings.restart_on,
+                quirks: state.settings.quirks,
+                site,
+                srun: self.config.workers(&job.request, &self.program, &directory.0),
+            };
+            let options = self.config.arguments(&job.request, job.settings.priority);
+            io::Result::Ok((directory, specification, options))
+        };
+        let read = state.store.read(job_id, look);
+        let read = read.ok_or_else(|| rejected(&"the job does not exist"))?;
+        let (directory, specification, mut options) = read.map_err(|error| rejected(&error))?;
+        let script = self.config.script(&self.program, &["batch", &directory.0.to_string_lossy()]);
+        directory.write(&script, &specification).map_err(|error| {
+            SubmitError::Later(format!("cannot write to {}: {error}", directory.0.display()))
+        })?;
+        let output = directory.output();
+        // These options apply to the whole job, and must precede the first colon.
+        options.splice(
+            0..0,
+            [
+                format!("--job-name={job_id}"),
+                format!("--output={}", output.display()),
+                "--open-mode=append".to_owned(),
+                "--requeue".to_owned(),
+            ],
+        );
+        let id = commands::submit(&options, &directory.script(), &self.config.variables()).await?;
+        self.own.lock().insert(id.clone());
+        Ok(id)
+    }
+}
+
+impl BatchSystem for SlurmSystem {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(check::check(&self.site.shared, &self.program, &self.config))
+    }
+
+    fn follow(self: Arc<Self>, state: Arc<EmulatorState>, id: String) -> BoxFuture<'static, ()> {
+        Box::pin(follow::follow(self, state, id))
+    }
+}
+
+/// Files of the workers in the shared directory. The code of jobs runs elsewhere.
+impl Launcher for SlurmSystem {
+    fn files(&self) -> &WorkerFiles {
+        &self.files
+    }
+
+    fn perform(
+        self: Arc<Self>,
+        worker: Worker,
+        step: Step,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'static, io::Result<()>> {
+        Box::pin(async move {
+            let Step::Copy(transfer) = step else {
+                return Err(io::Error::other("the node was lost"));
+            };
+            let copy = move || self.files.copy(&worker, transfer, &interrupt);
+            let copied = tokio::task::spawn_blocking(copy).await;
+            copied.unwrap_or_else(|error| Err(io::Error::other(error)))
+        })
+    }
+
+    fn requirements(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn start(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
+        let run: Box<dyn Run> = Box::new(Elsewhere);
+        Box::pin(std::future::ready(run))
+    }
+
+    fn usage(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Option<Usage>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Cancels the jobs if no later emulator knows them.
+    fn kill_all(&self) {
+        let own = std::mem::take(&mut *self.own.lock());
+        if self.is_temporary && !own.is_empty() {
+            let cancelled = std::process::Command::new("scancel").args(&own).spawn();
+            if let Err(error) = cancelled {
+                tracing::warn!(?own, %error, "jobs remain in Slurm");
+            }
+        }
+    }
+}
+
+/// Run on a node that this process does not reach.
+struct Elsewhere;
+
+impl Run for Elsewhere {
+    fn wait(&mut self) -> BoxFuture<'_, Exit> {
+        Box::pin(std::future::ready(Exit::Lost(Loss::NodeFault)))
+    }
+
+    fn terminate(&mut self, _grace: Sleep) -> BoxFuture<'_, Exit> {
+        self.wait()
+    }
+}
