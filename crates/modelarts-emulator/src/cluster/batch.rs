@@ -13,6 +13,7 @@ use std::{
 };
 
 use tokio::{
+    process::Child,
     signal::unix::{SignalKind, signal},
     time::{Instant, sleep},
 };
@@ -23,10 +24,9 @@ use crate::{
     clock::{SystemClock, timestamp::Timestamp},
     cluster::{
         commands::{self, Cause},
-        connection::{Connection, State},
         journal::{Entry, Recorder},
         layout::{Directory, Order, Specification, append, read_lines},
-        nodes::NodesLauncher,
+        workers::{NodesLauncher, Workers},
     },
     database::Database,
     execution::{
@@ -76,19 +76,34 @@ pub(super) async fn run(directory: Directory) -> Result<u8, String> {
     }
     append(&directory.journal(), &Entry::Started { slurm_id: slurm_id.clone() })
         .map_err(unusable)?;
-    let program = Program::start(directory, specification, job).await?;
+    let workers = job.request.node_count as usize;
+    let started = Workers::start(&specification.srun, workers, specification.token.clone());
+    let (workers, mut srun) = tokio::select! {
+        started = started => started.map_err(|error| format!("srun cannot be started: {error}"))?,
+        _ = terminate.recv() => return Ok(TERMINATED),
+    };
+    let program = Program::new(directory, specification, job, workers)?;
     for minutes in &usage {
         // The usage of earlier runs is in the journal already.
         let _ = program.state.work.metrics.set_rows(minutes);
     }
-    tokio::select! {
-        code = program.drive(&slurm_id) => code,
+    let code = tokio::select! {
+        code = program.drive(&mut srun) => code?,
         _ = terminate.recv() => {
-            // Slurm ends the job, and reports the cause. The workers have got the signal, too.
-            program.connection.ended().await;
-            Ok(TERMINATED)
+            // Slurm ends the job, also on the other nodes, and reports the cause.
+            let _ = srun.wait().await;
+            return Ok(TERMINATED);
         }
+    };
+    program.workers.end().await;
+    let _ = srun.wait().await;
+    // A job that was stopped is cancelled in Slurm.
+    if code == TERMINATED
+        && let Err(error) = commands::cancel(&[&slurm_id]).await
+    {
+        tracing::warn!(%error, "the job is not cancelled in Slurm");
     }
+    Ok(code)
 }
 
 /// Returns `true` if this batch job may run the submission. Another may have been submitted by an
@@ -123,26 +138,24 @@ struct Program {
     state: Arc<EmulatorState>,
     id: String,
     directory: Directory,
-    connection: Arc<Connection>,
+    workers: Arc<Workers>,
     /// State of the job when the program started.
     before: JobState,
 }
 
 impl Program {
-    async fn start(
+    fn new(
         directory: Directory,
         specification: Specification,
         job: Job,
+        workers: Arc<Workers>,
     ) -> Result<Self, String> {
-        let workers = job.request.node_count as usize;
-        let connection = Connection::start(&specification.srun, workers);
-        let connection = connection.map_err(|error| format!("srun cannot be started: {error}"))?;
         let site = &specification.site;
         let unusable = |error: io::Error| format!("cannot use the shared directory: {error}");
         let obs = ConfinedDir::create(&site.obs).map_err(unusable)?.with_umask_mode();
         let files = WorkerFiles::new(&site.shared, obs.clone(), site.datasets.clone());
         let files = files.map_err(unusable)?;
-        let launcher = NodesLauncher { files, connection: Arc::clone(&connection) };
+        let launcher = NodesLauncher { files, workers: Arc::clone(&workers) };
         let settings = Settings {
             timing: specification.timing,
             wording: Wording::default(),
@@ -154,42 +167,33 @@ impl Program {
         let state = state(Runner::Process(Arc::new(launcher)), obs, settings, pool)?;
         let (id, before) = (job.id.clone(), job.state);
         state.store.insert(job, usize::MAX, false).map_err(|error| error.message)?;
-        Ok(Self { state, id, directory, connection, before })
+        Ok(Self { state, id, directory, workers, before })
     }
 
     /// Drives the job to its end, and returns the exit code of the script.
-    async fn drive(&self, slurm_id: &str) -> Result<u8, String> {
+    async fn drive(&self, srun: &mut Child) -> Result<u8, String> {
         let journal = self.directory.journal();
         let mut recorder = Recorder::new(journal, Arc::clone(&self.state), self.id.clone());
-        let mut connected = self.connection.state();
-        let connected = connected.wait_for(|state| *state != State::Waiting).await;
-        let is_ready = connected.is_ok_and(|state| *state == State::Ready);
         let unwritten = |error: io::Error| format!("the journal cannot be written: {error}");
         if self.before == JobState::Running {
             self.requeue().await;
             recorder.record(Entry::Requeued).map_err(unwritten)?;
         }
+        let is_ready = self.workers.are_ready();
         let driven = async {
             if is_ready {
                 lifecycle::drive(Arc::clone(&self.state), self.id.clone(), None).await;
             } else {
-                let status = self.connection.ended().await;
-                let cause = format!("srun did not start the workers: {status}");
-                self.settle(Ending::Unprepared(cause)).await;
-            }
-        };
-        let lost = async {
-            match is_ready {
-                true => self.connection.ended().await,
-                false => std::future::pending().await,
+                let cause = "srun did not start the workers; see the output of the job in Slurm";
+                self.settle(Ending::Unprepared(cause.to_owned())).await;
             }
         };
         tokio::select! {
             () = driven => {}
             () = self.obey() => {}
             result = record_changes(&mut recorder) => return result.map_err(unwritten),
-            status = lost => {
-                return Err(format!("the workers are lost: srun ended with {status}"));
+            ended = srun.wait(), if is_ready => {
+                return Err(format!("the workers are lost: srun ended with {ended:?}"));
             }
         }
         recorder
@@ -197,16 +201,7 @@ impl Program {
             .and_then(|()| recorder.record(Entry::Changed))
             .map_err(unwritten)?;
         append(&self.directory.journal(), &Entry::Ended).map_err(unwritten)?;
-        self.connection.release();
-        self.connection.ended().await;
-        let code = self.state.store.read(&self.id, exit_code).unwrap_or(1);
-        // A job that was stopped is cancelled in Slurm.
-        if code == TERMINATED
-            && let Err(error) = commands::cancel(&[slurm_id]).await
-        {
-            tracing::warn!(%error, "the job is not cancelled in Slurm");
-        }
-        Ok(code)
+        Ok(self.state.store.read(&self.id, exit_code).unwrap_or(1))
     }
 
     /// Records that the cluster has taken the nodes of the last run. Ends the job if it may not run

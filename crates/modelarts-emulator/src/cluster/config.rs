@@ -1,6 +1,9 @@
 //! Configuration of the launcher: the options of `sbatch` for flavors, pools and priorities.
 
-use std::{collections::BTreeMap, env, ffi::OsString, net::SocketAddr, path::Path, sync::Arc};
+use std::{
+    borrow::Borrow, collections::BTreeMap, env, ffi::OsString, net::SocketAddr, path::Path,
+    sync::Arc,
+};
 
 use serde::Deserialize;
 
@@ -65,21 +68,16 @@ pub struct ConfigError(String);
 
 type Options = BTreeMap<OptionName, OptionValue>;
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "kebab-case")]
-enum OptionName {
-    Partition,
-    Qos,
-    Reservation,
-    Constraint,
-    CpusPerTask,
-    Mem,
-    Gres,
-    Comment,
-    /// Maximum time in minutes.
-    Time,
-}
+/// Name of an option of `sbatch`, one of [`OPTIONS`].
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(try_from = "String")]
+struct OptionName(String);
 
+const OPTIONS: [&str; 9] =
+    ["partition", "qos", "reservation", "constraint", CPUS, "mem", "gres", "comment", TIME];
+const CPUS: &str = "cpus-per-task";
+/// Maximum time in minutes.
+const TIME: &str = "time";
 /// Time in minutes for which nodes are requested in addition to the maximum running duration of a
 /// job, for the copies before and after its code.
 const COPY_MINUTES: u32 = 30;
@@ -87,19 +85,20 @@ const COPY_MINUTES: u32 = 30;
 /// a shell works.
 const BASE_VARIABLES: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "SLURM_JWT"];
 
-impl OptionName {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Partition => "partition",
-            Self::Qos => "qos",
-            Self::Reservation => "reservation",
-            Self::Constraint => "constraint",
-            Self::CpusPerTask => "cpus-per-task",
-            Self::Mem => "mem",
-            Self::Gres => "gres",
-            Self::Comment => "comment",
-            Self::Time => "time",
+impl TryFrom<String> for OptionName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        match OPTIONS.contains(&&*name) {
+            true => Ok(Self(name)),
+            false => Err(format!("{name} must be one of {}", OPTIONS.join(", "))),
         }
+    }
+}
+
+impl Borrow<str> for OptionName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -149,11 +148,9 @@ impl Config {
                 return Err(ConfigError(format!("flavors.\"{flavor}\" {text}")));
             }
         }
-        let has_minutes =
-            |table: &Options| table.get(&OptionName::Time).is_none_or(|t| t.minutes().is_some());
-        let tables = config.flavors.values().chain(config.pools.values());
-        let is_right = { tables }.chain(config.priorities.values()).all(has_minutes);
-        if !is_right || !has_minutes(&config.default) {
+        let tables = [&config.flavors, &config.pools, &config.priorities];
+        let tables = tables.into_iter().flat_map(BTreeMap::values).chain([&config.default]);
+        if { tables }.filter_map(|table| table.get(TIME)).any(|time| time.minutes().is_none()) {
             return Err(ConfigError("time must be a number of minutes, such as 1440".to_owned()));
         }
         for priority in config.priorities.keys() {
@@ -181,9 +178,9 @@ impl Config {
             let mut options = self.options(role, priority);
             if let Some(hours) = job.auto_stop_hours {
                 let wanted = hours.saturating_mul(60).saturating_add(COPY_MINUTES);
-                let most = options.get(&OptionName::Time).and_then(OptionValue::minutes);
+                let most = options.get(TIME).and_then(OptionValue::minutes);
                 let minutes = most.map_or(wanted, |most| most.min(wanted));
-                options.insert(OptionName::Time, OptionValue(minutes.to_string()));
+                options.insert(OptionName(TIME.to_owned()), OptionValue(minutes.to_string()));
             }
             arguments.extend(self.with_account(&options));
         }
@@ -197,7 +194,7 @@ impl Config {
         program: &Path,
         directory: &Path,
     ) -> Vec<String> {
-        let common = ["--kill-on-bad-exit=1", "--mpi=none", "--label", "--export=ALL"];
+        let common = ["--kill-on-bad-exit=1", "--mpi=none", "--export=ALL"];
         let mut words: Vec<String> = common.map(str::to_owned).into();
         let roles = job.role_requests();
         for (at, role) in roles.iter().enumerate() {
@@ -208,7 +205,7 @@ impl Config {
                 words.push(format!("--het-group={at}"));
             }
             // Since 22.05, `srun` does not take this option of its job.
-            if let Some(cores) = self.options(role, 0).get(&OptionName::CpusPerTask) {
+            if let Some(cores) = self.options(role, 0).get(CPUS) {
                 words.push(format!("--cpus-per-task={}", cores.0));
             }
             let paths = [program, directory].map(|path| path.to_string_lossy().into_owned());
@@ -237,17 +234,12 @@ impl Config {
         all.filter(|(name, _)| name.to_str().is_some_and(is_given)).collect()
     }
 
-    /// Returns the options of a job that checks a node.
-    pub(super) fn check_arguments(&self) -> Vec<String> {
-        self.with_account(&self.default)
-    }
-
     /// Returns the properties of a waiting job that depend on its priority, such as `QOS=high`.
     pub(super) fn changes(&self, request: &JobRequest, priority: i64) -> Vec<String> {
         let options = self.options(request, priority);
-        let names = [(OptionName::Partition, "Partition"), (OptionName::Qos, "QOS")];
+        let names = [("partition", "Partition"), ("qos", "QOS")];
         let changes = names.into_iter().filter_map(|(option, name)| {
-            let value = options.get(&option)?;
+            let value = options.get(option)?;
             Some(format!("{name}={}", value.0))
         });
         changes.collect()
@@ -271,7 +263,7 @@ impl Config {
 
     fn with_account(&self, options: &Options) -> Vec<String> {
         let account = self.account.iter().map(|account| ("account", account));
-        let options = options.iter().map(|(name, value)| (name.as_str(), value));
+        let options = options.iter().map(|(name, value)| (&*name.0, value));
         let all = account.chain(options);
         all.map(|(name, value)| format!("--{name}={}", value.0)).collect()
     }
@@ -280,12 +272,12 @@ impl Config {
 fn hardware(flavor: &Flavor) -> Options {
     let (cores, memory_gb) = flavor.size();
     let mut options = Options::from([
-        (OptionName::CpusPerTask, OptionValue(cores.to_string())),
-        (OptionName::Mem, OptionValue(format!("{memory_gb}G"))),
+        (OptionName(CPUS.to_owned()), OptionValue(cores.to_string())),
+        (OptionName("mem".to_owned()), OptionValue(format!("{memory_gb}G"))),
     ]);
     if flavor.cards() > 0 {
         let cards = format!("gpu:{}", flavor.cards());
-        options.insert(OptionName::Gres, OptionValue(cards));
+        options.insert(OptionName("gres".to_owned()), OptionValue(cards));
     }
     options
 }
@@ -309,7 +301,8 @@ mod tests {
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", Some("pool-gpu")), 3);
         assert_eq!(
             arguments.join(" "),
-            "--account=lab --partition=gpu --qos=high --cpus-per-task=4 --mem=8G"
+            "--nodes=1 --ntasks=1 --ntasks-per-node=1 --account=lab --cpus-per-task=4 --mem=8G \
+             --partition=gpu --qos=high"
         );
     }
 
@@ -317,9 +310,9 @@ mod tests {
     fn a_flavor_requests_its_hardware() {
         let config = Config::default();
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", None), 1);
-        assert_eq!(arguments, ["--cpus-per-task=8", "--mem=32G"]);
+        assert_eq!(arguments[3..], ["--cpus-per-task=8", "--mem=32G"]);
         let arguments = config.arguments(&request("modelarts.pool.visual.2xlarge", None), 1);
-        assert_eq!(arguments, ["--cpus-per-task=16", "--mem=128G", "--gres=gpu:2"]);
+        assert_eq!(arguments[3..], ["--cpus-per-task=16", "--gres=gpu:2", "--mem=128G"]);
     }
 
     #[test]
@@ -340,15 +333,15 @@ mod tests {
         )
         .unwrap();
         let arguments = |pool, priority| {
-            config.arguments(&request("modelarts.vm.cpu.8u", pool), priority).join(" ")
+            config.arguments(&request("modelarts.vm.cpu.8u", pool), priority)[3..].join(" ")
         };
         assert_eq!(
             arguments(None, 1),
-            "--account=lab --partition=batch --qos=low --cpus-per-task=2"
+            "--account=lab --cpus-per-task=2 --partition=batch --qos=low"
         );
         assert_eq!(
             arguments(Some("fast"), 3),
-            "--account=lab --partition=fast --qos=high --cpus-per-task=2"
+            "--account=lab --cpus-per-task=2 --partition=fast --qos=high"
         );
         let changes = config.changes(&request("modelarts.vm.cpu.8u", Some("fast")), 3);
         assert_eq!(changes, ["Partition=fast", "QOS=high"]);
@@ -358,7 +351,7 @@ mod tests {
     fn a_wrong_file_is_refused_with_its_line() {
         for (text, expected) in [
             ("accuont = \"lab\"", "unknown field `accuont`"),
-            ("[default]\nnodes = 3", "unknown variant `nodes`"),
+            ("[default]\nnodes = 3", "nodes must be one of partition"),
             ("[default]\nqos = \"\"", "must be a text on one line that is not empty"),
             ("[default]\nmem = true", "must be a text or a whole number"),
             ("image = \"apptainer exec {image}\"", "must be a program followed by {command}"),

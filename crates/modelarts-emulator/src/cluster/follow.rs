@@ -12,7 +12,6 @@ use tokio::task::spawn_blocking;
 use crate::{
     cluster::{
         commands::{self, Cause, QUEUE_PERIOD, QueuedJob, SubmitError},
-        connection::END_TIMEOUT,
         journal::Entry,
         layout::{Directory, Order, append, read_lines},
         system::SlurmSystem,
@@ -30,6 +29,9 @@ use crate::{
 
 /// Time between two looks at a job that has nodes.
 const LOOK_PERIOD: Duration = Duration::from_millis(500);
+
+/// Maximum time that a program may take to follow an order to stop, in addition to the grace period.
+const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What happens to a submission, as the queue and the journal show it.
 #[derive(Debug, PartialEq, Eq)]
@@ -199,11 +201,13 @@ impl Follower {
             return Some(LOOK_PERIOD);
         }
         let jobs = queue.as_ref().and_then(|queue| queue.get(&self.id));
-        let mut jobs = jobs.into_iter().flatten().filter(|job| match &submission.slurm_id {
-            Some(id) => job.id == *id,
-            None => !submission.earlier.contains(&job.id),
-        });
-        let queued = jobs.next();
+        let jobs = jobs.into_iter().flatten();
+        let jobs: Vec<_> = jobs.filter(|job| !submission.earlier.contains(&job.id)).collect();
+        // Another batch job may run the submission if an earlier emulator has submitted it twice.
+        let is_known = |job: &&&QueuedJob| Some(&job.id) == submission.slurm_id.as_ref();
+        let known = jobs.iter().find(is_known);
+        let live = known.filter(|job| job.is_live()).or(jobs.iter().find(|job| job.is_live()));
+        let queued = live.or(known).or(jobs.first()).copied();
         if let (None, Some(found)) = (&submission.slurm_id, queued) {
             let id = found.id.clone();
             self.update(|submission| submission.slurm_id = Some(id));
@@ -352,8 +356,12 @@ impl Follower {
             Cause::Preempted => ("the job was preempted", Ending::Preempted),
             Cause::Cancelled => ("the job was cancelled in Slurm", StopReason::ByUser.into()),
             _ if is_queued => {
-                let text = "Slurm ended the job before its code started";
-                return Ending::Unprepared(format!("{text}: {last}"));
+                return Ending::Unprepared(match last {
+                    "" => "Slurm ended the job, and its batch script wrote nothing: the shared \
+                           directory must be at the same path on the nodes"
+                        .to_owned(),
+                    last => format!("Slurm ended the job before its code started: {last}"),
+                });
             }
             Cause::NodeFault => ("a node of the job failed", Ending::NodeFault(task)),
             Cause::Exited => ("the program of the job ended", Ending::NodeFault(task)),
@@ -372,6 +380,9 @@ impl Follower {
 
     async fn end(&mut self, submission: &Submission, ending: Ending) -> Option<Duration> {
         self.forget(submission);
+        if let Ending::Stopped(why, _) = ending {
+            self.driver.begin_stop(why);
+        }
         self.driver.settle(ending).await;
         None
     }

@@ -142,6 +142,8 @@ pub(super) struct Specification {
     pub(super) restart_on: RestartOn,
     pub(super) quirks: Quirks,
     pub(super) site: Site,
+    /// Token that the workers expect in each call.
+    pub(super) token: String,
     /// Arguments of `srun`, which starts the workers.
     pub(super) srun: Vec<String>,
 }

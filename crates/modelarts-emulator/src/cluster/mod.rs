@@ -7,18 +7,15 @@
 
 #[cfg(feature = "cli")]
 mod batch;
-mod check;
 mod commands;
 pub(crate) mod config;
-#[cfg(feature = "cli")]
-mod connection;
 mod follow;
 mod journal;
 mod layout;
-#[cfg(feature = "cli")]
-mod nodes;
 #[cfg(feature = "cli")]
 pub(crate) mod program;
 pub(crate) mod system;
 #[cfg(feature = "cli")]
 mod worker;
+#[cfg(feature = "cli")]
+mod workers;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cluster::{batch, check, layout::Directory, worker};
+use crate::cluster::{batch, layout::Directory, worker};
 
 /// Command that runs on a node.
 #[derive(Debug, clap::Subcommand)]
@@ -19,9 +19,6 @@ pub(crate) enum NodeCommand {
         /// Directory of the submission.
         directory: PathBuf,
     },
-    /// Writes to the file of a check.
-    #[command(hide = true)]
-    Check { file: PathBuf },
 }
 
 impl NodeCommand {
@@ -30,7 +27,6 @@ impl NodeCommand {
         match self {
             Self::Batch { directory } => batch::run(Directory(directory)).await,
             Self::Worker { directory } => worker::serve(&Directory(directory)).await.map(|()| 0),
-            Self::Check { file } => check::answer(&file).map(|()| 0),
         }
     }
 }

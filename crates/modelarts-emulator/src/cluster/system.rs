@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Sleep,
     cluster::{
-        check,
         commands::{self, QueueReader, SubmitError},
         config::Config,
         follow,
@@ -152,6 +151,7 @@ impl SlurmSystem {
                 restart_on: state.settings.restart_on,
                 quirks: state.settings.quirks,
                 site,
+                token: uuid::Uuid::new_v4().to_string(),
                 srun: self.config.workers(&job.request, &self.program, &directory.0),
             };
             let options = self.config.arguments(&job.request, job.settings.priority);
@@ -183,7 +183,13 @@ impl SlurmSystem {
 
 impl BatchSystem for SlurmSystem {
     fn prepare(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(check::check(&self.site.shared, &self.program, &self.config))
+        Box::pin(async {
+            commands::read_queue().await?;
+            for name in ["sbatch", "scancel", "scontrol"] {
+                commands::run(name, &["--version"]).await?;
+            }
+            Ok(())
+        })
     }
 
     fn follow(self: Arc<Self>, state: Arc<EmulatorState>, id: String) -> BoxFuture<'static, ()> {

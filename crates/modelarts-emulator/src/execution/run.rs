@@ -182,7 +182,7 @@ impl Driver {
     }
 
     /// Records an early end of the code. A job that the next emulator will run again stays Running.
-    pub(super) fn begin_stop(&self, why: StopReason) {
+    pub(crate) fn begin_stop(&self, why: StopReason) {
         if why == StopReason::Suspend {
             return;
         }

@@ -88,7 +88,9 @@ async fn serve(shared: &Path) -> Program {
     let shared_flag = shared.to_str().unwrap();
     // The directory of the scenario is below `/tmp`, which a container has of its own.
     let flags = ["--launcher", "slurm", "--shared", shared_flag, &config, "--container", "none"];
-    let command = program::command(shared, &flags);
+    let mut command = program::command(shared, &flags);
+    // Nothing reads the messages, of which there are many.
+    command.stderr(Stdio::null());
     timeout(LIMIT, program::serve(command)).await.unwrap()
 }
 
@@ -156,7 +158,8 @@ async fn check_end(client: &Client, details: &Value, workers: u32, seconds: f64,
         let log = log(client, id, index).await;
         // A worker may be stopped because another has failed.
         let complete = "started\nfinished\n";
-        assert!(log == complete || exit != 0 && workers > 1 && log == "started\n", "{log:?}");
+        let is_stopped = exit != 0 && workers > 1 && complete.starts_with(&log);
+        assert!(log == complete || is_stopped, "{log:?}");
     }
     let milliseconds = status["duration"].as_f64().unwrap();
     let most = (seconds + 10.0) * 1000.0;
@@ -304,13 +307,11 @@ async fn jobs_outlive_the_controller() {
     lab.states(&runs, &["COMPLETED"]).await;
     lab.states(&submitted, &["COMPLETED"]).await;
     // The node repeats its message about the end only after a minute.
-    let left = jobs_of(&ends, "%i %N").await.pop().unwrap();
-    let (left, node) = left.split_once(' ').unwrap();
-    slurm("scancel", &[left]).await;
-    let node = format!("NodeName={node}");
+    slurm("scancel", &["--name", &ends]).await;
+    let node = format!("NodeName={}", jobs_of(&ends, "%N").await[0]);
     slurm("scontrol", &["update", &node, "State=DOWN", "Reason=test"]).await;
     slurm("scontrol", &["update", &node, "State=RESUME"]).await;
-    lab.states(&ends, &["CANCELLED"]).await;
+    idle().await;
 }
 
 /// Two nodes are killed. A job with retries runs again on the third node; a job without fails.
@@ -331,17 +332,19 @@ async fn a_lost_node_is_a_node_fault() {
     lab.reach(&fails, "Failed").await;
     assert_eq!(lab.explain(&fails).await["cause"], "node_fault");
 
+    start_now(&again).await;
     let_through(lab.reached(1).await).await;
     lab.reach(&again, "Completed").await;
     for node in &killed {
         daemon("start", node).await;
     }
     let nodes = jobs_of(&again, "%N").await;
-    assert!(nodes.len() == 2 && !killed.contains(&nodes[1]), "{nodes:?}");
+    assert!(nodes.len() == 1 && !killed.contains(&nodes[0]), "{nodes:?}");
     let reasons = ["node fault", "job completed"];
     assert_eq!(end_reasons(&lab.status(&again).await), reasons);
     assert_eq!(end_reasons(&lab.status(&fails).await), ["node fault"]);
-    lab.states(&again, &["NODE_FAIL", "COMPLETED"]).await;
-    lab.states(&fails, &["NODE_FAIL"]).await;
+    // Slurm has run the first job again, and would have run the second one.
+    lab.states(&again, &["COMPLETED"]).await;
+    lab.states(&fails, &["CANCELLED"]).await;
     idle().await;
 }

@@ -149,7 +149,12 @@ async fn jobs_on_a_node_get_different_gpus() {
     };
     let ids = [submit("first").await, submit("second").await];
     let running = lab.reached(2).await;
-    let mut devices = [lab.log(&ids[0], 0).await, lab.log(&ids[1], 0).await];
+    let mut devices = Vec::new();
+    for id in &ids {
+        // The line is on its way from the node.
+        let log = until("a log", async || Some(lab.log(id, 0).await).filter(|log| log != ""));
+        devices.push(log.await);
+    }
     devices.sort();
     assert_eq!(devices, ["devices 0\n", "devices 1\n"]);
     let third = submit("third").await;
@@ -164,6 +169,51 @@ async fn jobs_on_a_node_get_different_gpus() {
         lab.reach(id, "Completed").await;
         assert_eq!(jobs_of(id, "%N %C %m %b").await, ["n2 2 1G gres:gpu:1"]);
     }
+}
+
+/// The roles of a job get the hardware of their flavors, and reach each other.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn the_roles_of_a_job_have_different_hardware() {
+    let lab = Lab::start("").await;
+    let script = "
+import os
+print(os.environ.get('CUDA_VISIBLE_DEVICES', 'none'), os.cpu_count() > 0)
+print(os.environ['VC_PS_NUM'], os.environ['VC_WORKER_NUM'], os.environ['VC_TASK_INDEX'])
+gate()
+";
+    let job = lab.job("roles", 1, script);
+    let task = |role: &str, flavor: &str, nodes: u32| {
+        let algorithm = &job["algorithm"];
+        let resource = json!({"flavor_id": flavor, "node_count": nodes});
+        json!({"role": role, "algorithm": algorithm, "task_resource": resource})
+    };
+    let id = lab
+        .site
+        .create(&json!({
+            "kind": "hetero_job",
+            "metadata": {"name": "roles"},
+            "algorithm": {},
+            "tasks": [
+                task("ps", "modelarts.vm.cpu.8u", 1),
+                task("worker", "modelarts.p3.large.public", 2),
+            ],
+            "spec": {},
+        }))
+        .await;
+    let_through(lab.reached(3).await).await;
+    lab.reach(&id, "Completed").await;
+    for (task, text) in [
+        ("ps-0", "none True\n1 2 0\n"),
+        ("worker-0", "0 True\n1 2 0\n"),
+        ("worker-1", "0 True\n1 2 1\n"),
+    ] {
+        let path = format!("/training-jobs/{id}/tasks/{task}/logs/preview");
+        let log = lab.site.get(&path).await.json();
+        assert_eq!(log["content"], text, "{task}");
+    }
+    let hardware = jobs_of(&id, "%D %C %m %b").await;
+    assert_eq!(hardware, ["1 8 32G N/A", "2 16 64G gres:gpu:1"]);
 }
 
 /// The official Python SDK creates, lists, follows, stops and deletes jobs.

@@ -2,29 +2,51 @@
 
 The directory `state` beside this file is the state of the cluster. Tests write these files there:
 
-check.error    message with which srun fails for the check of a node
-check.file     file that the check of a node reads instead of the one that it names
-srun.error     message with which srun fails for a job
-srun.gate      port on which srun asks for nodes; without it, nodes are free
+version        version of Slurm, whose options the commands accept (default: 20.11)
+sbatch.error   message with which sbatch fails
+sbatch.lost    message with which sbatch fails although the job is in the queue
+sbatch.gate    port on which sbatch waits when the job is in the queue
+nodes.gate     port on which a job waits for nodes; without it, nodes are free
 squeue.error   message with which squeue fails
 squeue.gate    port on which squeue waits before it prints the queue
-squeue.format  format of a line of squeue, with {id}, {name}, {state}, {comment} and {reason}
+squeue.format  format of a line of squeue, with {id}, {name}, {state} and {reason}
+sacct.states   output of sacct; without it, there is no accounting database
+script         batch script in place of that of a job
 
-`jobs/ID` contains the name, the state, the reason, the process and the comment of a job, one a line. `NAME.calls`
-contains the arguments of each call of a command, one call a line.
+`jobs/ID` contains the name, the state, the reason, the process and the restarts of a job, one a
+line. `calls/NAME` contains a line for each call of a command. Tests call `requeue ID MESSAGE`.
 """
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
 STATE = Path(__file__).parent / "state"
 NAME, ARGUMENTS = sys.argv[1], sys.argv[2:]
+# Options of each command, with the version that introduced them.
+OPTIONS = {
+    "sbatch": {
+        "--parsable": 20, "--job-name": 20, "--output": 20, "--open-mode": 20, "--requeue": 20,
+        "--nodes": 20, "--ntasks": 20, "--ntasks-per-node": 20, "--account": 20,
+        "--partition": 20, "--qos": 20, "--reservation": 20, "--constraint": 20, "--comment": 20,
+        "--cpus-per-task": 20, "--mem": 20, "--gres": 20, "--time": 20, "--version": 20,
+        "--gpus-per-node": 19, "--prefer": 22.05, "--tres-per-task": 22.05, "--resv-ports": 23.11,
+    },
+    "srun": {
+        "--kill-on-bad-exit": 20, "--mpi": 20, "--export": 20, "--het-group": 20,
+        "--cpus-per-task": 20, "--external-launcher": 23.11, "--external": 24.05,
+    },
+    "squeue": {"-h": 20, "-t": 20, "-u": 20, "-o": 20, "--json": 21.08, "--yaml": 21.08},
+    "scancel": {"--version": 20, "--ctld": 20},
+    "scontrol": {"--version": 20, "--json": 23.02},
+    "sacct": {"-n": 20, "-P": 20, "-X": 20, "-j": 20, "-o": 20, "--json": 21.08},
+}
 
 
 def setting(name):
@@ -48,18 +70,30 @@ def wait_at_gate(name):
         gate.recv(1)
 
 
+def check_options():
+    version = float(setting("version") or 20.11)
+    for option in ARGUMENTS:
+        option = option.split("=")[0]
+        if option.startswith("-") and not OPTIONS[NAME].get(option, 99) <= version:
+            sys.exit(f"{NAME}: unrecognized option '{option}' in {version}")
+
+
+def read_job(number):
+    return (STATE / "jobs" / str(number)).read_text().split("\n")
+
+
 def write_job(number, fields):
     temporary = STATE / f"{number}.{os.getpid()}"
     temporary.write_text("\n".join(fields))
     temporary.replace(STATE / "jobs" / str(number))
 
 
-def change_job(number, state, reason="None"):
-    name, _, _, process, comment = (STATE / "jobs" / str(number)).read_text().split("\n")
-    write_job(number, [name, state, reason, process, comment])
+def change_job(number, state, reason="None", process=None, restarts=None):
+    name, _, _, old, count = read_job(number)
+    write_job(number, [name, state, reason, process or old, restarts or count])
 
 
-def add_job(name, comment):
+def add_job(name):
     number = 1
     while True:
         try:
@@ -67,98 +101,124 @@ def add_job(name, comment):
             break
         except FileExistsError:
             number += 1
-    write_job(number, [name, "PENDING", "Resources", str(os.getpid()), comment])
+    write_job(number, [name, "PENDING", "Resources", "", "0"])
     return number
 
 
+def sbatch():
+    if ARGUMENTS == ["--version"]:
+        return
+    check_options()
+    fail_if_set("sbatch.error")
+    *options, script = ARGUMENTS
+    value = lambda name: next(o.removeprefix(name) for o in options if o.startswith(name))
+    number = add_job(value("--job-name="))
+    if setting("script") is not None:
+        script = STATE / "script"
+    start([number, value("--output="), script])
+    wait_at_gate("sbatch.gate")
+    fail_if_set("sbatch.lost")
+    print(number)
+
+
+def start(words):
+    words = [sys.executable, __file__, "run", *map(str, words)]
+    # The standard output of a command of Slurm is read to its end.
+    subprocess.Popen(words, start_new_session=True, stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def run():
+    """Runs the script of a job, in a process group that its end reaches."""
+    number, output, script = ARGUMENTS
+    wait_at_gate("nodes.gate")
+    name, state, _, _, restarts = read_job(number)
+    if state != "PENDING":
+        return
+    (STATE / f"script.{number}").write_text(f"{output}\n{script}")
+    environment = os.environ | {"SLURM_JOB_ID": number, "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1"}
+    if restarts != "0":
+        environment["SLURM_RESTART_COUNT"] = restarts
+    with open(output, "a") as file:
+        job = subprocess.Popen(["/bin/bash", script], env=environment, stdin=subprocess.DEVNULL,
+                               stdout=file, stderr=file, process_group=0)
+    change_job(number, "RUNNING", process=str(job.pid))
+    code = job.wait()
+    if read_job(number)[1:4:2] == ["RUNNING", str(job.pid)]:
+        change_job(number, "FAILED" if code else "COMPLETED")
+
+
+def end(number, state, reason, message):
+    """Ends the processes of a job as Slurm does, after the job has got a new state."""
+    _, _, _, process, restarts = read_job(number)
+    again = str(int(restarts) + 1) if state == "PENDING" else restarts
+    change_job(number, state, reason, restarts=again)
+    if not process:
+        return
+    output = Path((STATE / f"script.{number}").read_text().split("\n")[0])
+    with open(output, "a") as file:
+        file.write(f"slurmstepd-n1: error: *** JOB {number} ON n1 CANCELLED AT {message} ***\n")
+    try:
+        os.killpg(int(process), signal.SIGTERM)
+        for _ in range(200):
+            time.sleep(0.01)
+            os.killpg(int(process), 0)
+        os.killpg(int(process), signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def requeue():
+    number, message = ARGUMENTS
+    end(number, "PENDING", "BeginTime", message)
+    change_job(number, "PENDING", "BeginTime", process=" ")
+    start([number, *(STATE / f"script.{number}").read_text().split("\n")])
+
+
 def squeue():
+    check_options()
     wait_at_gate("squeue.gate")
     fail_if_set("squeue.error")
-    form = setting("squeue.format") or "{id}|{name}|{state}|{comment}|{reason}"
+    form = setting("squeue.format") or "{id}|{state}|{reason}|{name}"
     for file in (STATE / "jobs").iterdir():
-        name, state, reason, _, comment = file.read_text().split("\n")
-        fields = {"name": name, "state": state, "reason": reason, "comment": comment}
-        print(form.format(id=file.name, **fields))
+        name, state, reason, _, _ = file.read_text().split("\n")
+        print(form.format(id=file.name, name=name, state=state, reason=reason))
 
 
 def scancel():
+    check_options()
     for number in ARGUMENTS:
-        if number.startswith("-"):
-            continue
-        process = (STATE / "jobs" / number).read_text().split("\n")[3]
-        change_job(number, "CANCELLED")
-        try:
-            # The process may have ended, and another may have its number.
-            if str(STATE.parent).encode() in Path(f"/proc/{process}/cmdline").read_bytes():
-                os.kill(int(process), signal.SIGTERM)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
+        if number.isdigit() and read_job(number)[1] in ["PENDING", "RUNNING"]:
+            end(number, "CANCELLED", "None", "2026-01-01T00:00:00")
+
+
+def sacct():
+    check_options()
+    states = setting("sacct.states")
+    print(states) if states else sys.exit("Slurm accounting storage is disabled")
 
 
 def srun():
-    first = next(at for at, word in enumerate(ARGUMENTS) if not word.startswith("--"))
-    options, command = ARGUMENTS[:first], ARGUMENTS[first:]
-    value = lambda name: next(o.removeprefix(name) for o in options if o.startswith(name))
-    if any(option.startswith("--immediate=") for option in options):
-        fail_if_set("check.error")
-        command[-1] = setting("check.file") or command[-1]
-        sys.exit(subprocess.run(command, env=os.environ | {"SLURM_PROCID": "0"}).returncode)
-    fail_if_set("srun.error")
-    number = add_job(value("--job-name="), value("--comment="))
+    check_options()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (STATE / "srun.mode").write_text(oct(os.stat(f"{ARGUMENTS[-1]}/job.json").st_mode & 0o7777))
+    parts = " ".join(ARGUMENTS).split(" : ")
+    words = [re.sub(r"(^| )--\S+", "", part).split() for part in parts]
+    counts = json.loads(Path(f"{ARGUMENTS[-1]}/job.json").read_text())["body"]
+    counts = [task["task_resource"]["node_count"] for task in counts.get("tasks", [])] or [
+        counts["spec"]["resource"].get("node_count", 1)]
+    commands = [word for word, count in zip(words, counts) for _ in range(count)]
+    default = lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)
     workers = []
-
-    def end(*_):
-        change_job(number, "CANCELLED")
-        for worker in workers:
-            worker.terminate()
-        os._exit(143)
-
-    signal.signal(signal.SIGTERM, end)
-    wait_at_gate("srun.gate")
-    change_job(number, "RUNNING")
-    for rank in range(int(value("--ntasks="))):
-        environment = {"SLURM_PROCID": str(rank), "SLURM_JOB_ID": str(number)}
-        pipe = subprocess.PIPE
-        environment = os.environ | environment
-        workers.append(subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe))
-
-    def send_input():
-        for line in sys.stdin.buffer:
-            for worker in workers:
-                try:
-                    worker.stdin.write(line)
-                    worker.stdin.flush()
-                except OSError:
-                    pass
-        for worker in workers:
-            worker.stdin.close()
-
-    lock = threading.Lock()
-
-    def copy_output(rank, worker):
-        for line in worker.stdout:
-            with lock:
-                sys.stdout.buffer.write(b"%d: " % rank + line)
-                sys.stdout.buffer.flush()
-        if worker.wait() != 0:
-            for other in workers:
-                other.kill()
-
-    threading.Thread(target=send_input, daemon=True).start()
-    copies = [threading.Thread(target=copy_output, args=pair) for pair in enumerate(workers)]
-    for copy in copies:
-        copy.start()
-    for copy in copies:
-        copy.join()
-    failed = any(worker.returncode != 0 for worker in workers)
-    change_job(number, "FAILED" if failed else "COMPLETED")
-    # The thread that reads standard input may still run.
-    os._exit(int(failed))
+    for rank, command in enumerate(commands):
+        environment = os.environ | {"SLURM_PROCID": str(rank)}
+        workers.append(subprocess.Popen(command, env=environment, preexec_fn=default))
+    codes = [worker.wait() for worker in workers]
+    sys.exit(int(any(codes)))
 
 
-call = {"arguments": ARGUMENTS}
-if NAME == "srun":
-    call["mode"] = oct(os.stat(ARGUMENTS[-1]).st_mode & 0o7777)
-with open(STATE / f"{NAME}.calls", "a") as calls:
-    calls.write(json.dumps(call) + "\n")
-{"srun": srun, "squeue": squeue, "scancel": scancel, "scontrol": lambda: None}[NAME]()
+if NAME not in ["run", "requeue"]:
+    with open(STATE / "calls" / NAME, "a") as calls:
+        calls.write(json.dumps(ARGUMENTS) + "\n")
+commands = [sbatch, run, requeue, squeue, scancel, sacct, srun]
+{command.__name__: command for command in commands}.get(NAME, lambda: None)()

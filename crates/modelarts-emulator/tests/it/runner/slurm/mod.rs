@@ -3,7 +3,9 @@
 mod start;
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -16,7 +18,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use crate::support::{
-    Gate,
+    Gate, Waiting,
     program::{self, Program, cpu_job},
 };
 
@@ -37,10 +39,12 @@ struct Cluster {
 impl Cluster {
     fn new() -> Self {
         let cluster = Self { place: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(cluster.bin("state/jobs")).unwrap();
+        for directory in ["state/jobs", "state/calls"] {
+            fs::create_dir_all(cluster.bin(directory)).unwrap();
+        }
         let script = cluster.bin("commands.py");
         fs::write(&script, include_str!("commands.py")).unwrap();
-        for name in ["srun", "squeue", "scancel", "scontrol"] {
+        for name in ["sbatch", "srun", "squeue", "scancel", "scontrol", "sacct"] {
             let start = format!("exec {} {} {name} \"$@\"", *PYTHON, script.display());
             cluster.add_program(name, &start);
         }
@@ -82,25 +86,44 @@ impl Cluster {
         gate
     }
 
-    fn calls(&self, command: &str) -> Vec<Value> {
-        let calls = fs::read_to_string(self.bin("state").join(format!("{command}.calls")));
-        let calls = calls.unwrap_or_default();
-        let calls = calls.lines().map(|line| serde_json::from_str(line).unwrap());
-        calls.collect()
+    /// Returns the arguments of the calls of a command.
+    fn calls(&self, command: &str) -> Vec<Vec<String>> {
+        let calls = fs::read_to_string(self.bin("state/calls").join(command)).unwrap_or_default();
+        calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Ends the `srun` of a job, after Slurm has given the job a state: by SIGTERM if an operator
-    /// has cancelled the job, otherwise by SIGKILL.
-    fn lose(&self, number: u32, state: &str) {
+    /// Returns the arguments of the calls of `sbatch` for jobs.
+    fn submissions(&self) -> Vec<Vec<String>> {
+        let mut calls = self.calls("sbatch");
+        calls.retain(|call| call.len() > 1);
+        calls
+    }
+
+    fn job(&self, number: u32) -> Vec<String> {
         let job = fs::read_to_string(self.bin(&format!("state/jobs/{number}"))).unwrap();
-        let [name, _, reason, process, comment] = *job.split('\n').collect::<Vec<_>>() else {
-            panic!("{job}");
-        };
-        let job = [name, state, reason, process, comment].join("\n");
-        self.set(&format!("jobs/{number}"), job);
-        let signal = if state == "CANCELLED" { "-15" } else { "-9" };
-        let kill = Command::new("kill").args([signal, process]).status();
-        assert!(kill.unwrap().success());
+        job.split('\n').map(str::to_owned).collect()
+    }
+
+    /// Gives a job a state in Slurm, and ends its processes, as the loss of its node does.
+    fn lose(&self, number: u32, state: &str) {
+        let mut job = self.job(number);
+        state.clone_into(&mut job[1]);
+        self.set(&format!("jobs/{number}"), job.join("\n"));
+        let group = format!("-{}", job[3]);
+        assert!(Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
+    }
+
+    /// Ends the processes of a job as Slurm does, and runs it again when it gets nodes.
+    fn requeue(&self, number: u32, message: &str) {
+        let mut command = Command::new(&*PYTHON);
+        command.arg(self.bin("commands.py")).arg("requeue").arg(number.to_string()).arg(message);
+        assert!(command.env("PATH", self.path()).status().unwrap().success());
+    }
+
+    /// Returns the `PATH` with the stand-ins.
+    fn path(&self) -> OsString {
+        let paths = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
+        env::join_paths([self.bin("")].into_iter().chain(paths)).unwrap()
     }
 
     /// Stores the code of [`cpu_job`].
@@ -113,7 +136,16 @@ impl Cluster {
     fn flags(&self) -> Vec<String> {
         let shared = self.place.path().join("shared");
         let shared = shared.to_str().unwrap();
-        ["--launcher", "slurm", "--shared", shared].map(str::to_owned).to_vec()
+        ["--launcher", "slurm", "--shared", shared, "--container", "none"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    /// Starts the program with a configuration of the launcher.
+    async fn serve_with(&self, config: &str) -> Program {
+        let path = self.place.path().join("slurm.toml");
+        fs::write(&path, config).unwrap();
+        self.serve(&["--launcher-config", path.to_str().unwrap()]).await
     }
 
     /// Starts the program with additional flags. Its messages are in the file `messages`.
@@ -122,10 +154,8 @@ impl Cluster {
         let all: Vec<&str> =
             given.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let messages = fs::File::create(self.place.path().join("messages")).unwrap();
-        let paths = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
-        let paths = env::join_paths([self.bin("")].into_iter().chain(paths)).unwrap();
         let mut command = program::command(self.place.path(), &all);
-        command.env("PATH", paths).stderr(messages);
+        command.env("PATH", self.path()).env("PASSED", "through").stderr(messages);
         program::serve(command).await
     }
 }
@@ -179,42 +209,48 @@ async fn log(program: &Program, id: &str, task: &str) -> String {
     log["content"].as_str().unwrap().to_owned()
 }
 
-/// Returns the arguments of `srun` for a job of the flavor `modelarts.vm.cpu.8u`.
-fn srun_arguments(cluster: &Cluster, id: &str, workers: u32) -> Vec<Value> {
-    let program = Path::new(env!("CARGO_BIN_EXE_modelarts-emulator"));
-    let arguments = json!([
+/// Returns the options of `sbatch` for a job of the flavor `modelarts.vm.cpu.8u`.
+fn sbatch_arguments(cluster: &Cluster, id: &str, workers: u32) -> Vec<String> {
+    let directory = cluster.shared().join("jobs").join(id).join("batch-0").display().to_string();
+    vec![
+        "--parsable".to_owned(),
         format!("--job-name={id}"),
+        format!("--output={directory}/output"),
+        "--open-mode=append".to_owned(),
+        "--requeue".to_owned(),
         format!("--nodes={workers}"),
         format!("--ntasks={workers}"),
-        "--ntasks-per-node=1",
-        "--kill-on-bad-exit=1",
-        "--mpi=none",
-        "--label",
-        "--cpus-per-task=8",
-        "--mem=32G",
-        program.canonicalize().unwrap(),
-        "worker",
-        cluster.shared().join("jobs").join(id).join("job.json"),
-    ]);
-    arguments.as_array().unwrap().clone()
+        "--ntasks-per-node=1".to_owned(),
+        "--cpus-per-task=8".to_owned(),
+        "--mem=32G".to_owned(),
+        format!("{directory}/script"),
+    ]
 }
 
-/// Returns the arguments of the last `srun` without its comment, a random UUID.
-fn last_srun(cluster: &Cluster) -> Vec<Value> {
-    let call = cluster.calls("srun").pop().unwrap();
-    let (comment, others) = call["arguments"].as_array().unwrap().split_first().unwrap();
-    let token = comment.as_str().unwrap().strip_prefix("--comment=").unwrap();
-    assert_eq!(token.len(), 36, "{token}");
-    others.to_vec()
+fn script(cluster: &Cluster, id: &str) -> String {
+    let path = cluster.shared().join("jobs").join(id).join("batch-0/script");
+    let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode, 0o600);
+    fs::read_to_string(path).unwrap()
 }
 
+/// Returns the reasons for which the runs of a job ended.
+fn end_reasons(status: &Value) -> Vec<&str> {
+    let records = status["running_records"].as_array().unwrap().iter();
+    records.map(|record| record["end_reason"].as_str().unwrap()).collect()
+}
+
+/// The commands have only options that the version knows.
 #[tokio::test]
-async fn a_job_runs_on_its_nodes_and_its_output_is_returned() {
-    let cluster = Cluster::new();
-    cluster.put_code("import os\nprint('worker', os.environ['VC_TASK_INDEX'])\n");
-    let program = cluster.serve(&[]).await;
-    for workers in [1_u32, 3] {
-        let mut job = cpu_job(&format!("of-{workers}"));
+async fn a_job_runs_on_each_version_of_slurm() {
+    for (version, workers) in
+        [("20.11", 1_u32), ("21.08", 3), ("22.05", 1), ("23.02", 1), ("23.11", 1)]
+    {
+        let cluster = Cluster::new();
+        cluster.set("version", version);
+        cluster.put_code("import os\nprint('worker', os.environ['VC_TASK_INDEX'])\n");
+        let program = cluster.serve(&[]).await;
+        let mut job = cpu_job("runs");
         job["spec"]["resource"] =
             json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": workers});
         let id = program.create(&job).await;
@@ -223,23 +259,25 @@ async fn a_job_runs_on_its_nodes_and_its_output_is_returned() {
             let log = log(&program, &id, &format!("worker-{rank}")).await;
             assert_eq!(log, format!("worker {rank}\n"));
         }
-        let call = cluster.calls("srun").pop().unwrap();
-        assert_eq!(last_srun(&cluster), srun_arguments(&cluster, &id, workers));
-        assert_eq!(call["mode"], "0o600");
+        assert_eq!(cluster.submissions(), [sbatch_arguments(&cluster, &id, workers)]);
+        assert_eq!(fs::read_to_string(cluster.bin("state/srun.mode")).unwrap(), "0o600");
+        let directory = cluster.shared().join("jobs").join(&id).join("batch-0");
+        let emulator = Path::new(env!("CARGO_BIN_EXE_modelarts-emulator")).canonicalize().unwrap();
+        let (directory, emulator) = (directory.display(), emulator.display());
+        let expected = format!("#!/bin/bash\n\nexec {emulator} batch {directory}\n");
+        assert_eq!(script(&cluster, &id), expected);
     }
 }
 
 #[tokio::test]
-async fn no_value_of_a_request_is_an_argument_of_srun() {
+async fn no_value_of_a_request_is_an_argument_or_in_the_script() {
     let cluster = Cluster::new();
     let image = cluster.bin("state/image");
     let image = image.display();
     cluster.add_program("in-image", &format!("printf %s \"$1\" >{image}; shift; exec \"$@\""));
-    let config = cluster.place.path().join("slurm.toml");
     let command = cluster.bin("in-image");
-    let text = format!("image = \"{} {{image}} {{command}}\"", command.display());
-    fs::write(&config, text).unwrap();
-    let program = cluster.serve(&["--launcher-config", config.to_str().unwrap()]).await;
+    let config = format!("image = \"{} {{image}} {{command}}\"", command.display());
+    let program = cluster.serve_with(&config).await;
     let (shell, option) = ("x; rm -rf y `touch z`", "--partition=evil");
     let job = json!({
         "kind": "job",
@@ -260,16 +298,128 @@ async fn no_value_of_a_request_is_an_argument_of_srun() {
     assert_eq!(log(&program, &id, "worker-0").await, format!("{shell}\n{option}\n"));
     let name = fs::read_to_string(cluster.bin("state/image")).unwrap();
     assert_eq!(name, "org/$(touch x);rm --partition=evil");
-    assert_eq!(last_srun(&cluster), srun_arguments(&cluster, &id, 1));
+    assert_eq!(cluster.submissions(), [sbatch_arguments(&cluster, &id, 1)]);
+    let script = script(&cluster, &id);
+    assert!(!["evil", "touch", "rm "].iter().any(|part| script.contains(part)), "{script}");
+}
+
+/// The code gets what the prologue sets, and of the user's variables only those that are named.
+#[tokio::test]
+async fn the_environment_is_that_of_the_prologue() {
+    let cluster = Cluster::new();
+    cluster.put_code(
+        "import os\nfor name in ['MODULE', 'PASSED', 'A_SECRET_OF_THE_USER', 'SLURM_JOB_ID']:\n    \
+         print(name, os.environ.get(name))\nprint('/modules/bin' in os.environ['PATH'])\n",
+    );
+    let program = cluster
+        .serve_with(
+            "environment = [\"PASSED\"]\nprologue = \"\"\"\nexport MODULE=loaded\n\
+             export PATH=/modules/bin:$PATH\n\"\"\"\n",
+        )
+        .await;
+    let id = program.create(&cpu_job("modules")).await;
+    assert_eq!(ended(&program, &id).await["phase"], "Completed");
+    assert_eq!(
+        log(&program, &id, "worker-0").await,
+        "MODULE loaded\nPASSED through\nA_SECRET_OF_THE_USER None\nSLURM_JOB_ID None\nTrue\n"
+    );
 }
 
 #[tokio::test]
-async fn a_rejected_job_ends_with_the_message_of_srun() {
+async fn a_job_has_the_options_of_its_time_limit_and_of_the_configuration() {
+    let cluster = Cluster::new();
+    cluster.put_code("");
+    let program = cluster
+        .serve_with(
+            "account = \"lab\"\n[default]\ncomment = \"project 7\"\nreservation = \"course\"\n\
+             [flavors.\"modelarts.vm.cpu.2u\"]\ngres = \"gpu:a100:2\"\ntime = 100\n",
+        )
+        .await;
+    for (name, hours, minutes) in [("short", 1, 90), ("long", 2, 100)] {
+        let mut job = cpu_job(name);
+        job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": hours});
+        let id = program.create(&job).await;
+        assert_eq!(ended(&program, &id).await["phase"], "Completed");
+        let call = cluster.submissions().pop().unwrap().join(" ");
+        let expected = format!(
+            "--ntasks-per-node=1 --account=lab --comment=project 7 --gres=gpu:a100:2 \
+             --reservation=course --time={minutes} "
+        );
+        assert!(call.contains(&expected), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn each_role_has_its_hardware() {
+    let cluster = Cluster::new();
+    cluster.put_code("import os\nprint(os.environ['VC_PS_NUM'], os.environ['VC_TASK_INDEX'])\n");
+    let program = cluster.serve(&[]).await;
+    let task = |role: &str, flavor: &str, nodes: u32| {
+        let mut algorithm = cpu_job("")["algorithm"].clone();
+        algorithm["job_config"] = json!({});
+        json!({
+            "role": role,
+            "algorithm": cpu_job("")["algorithm"],
+            "task_resource": {"flavor_id": flavor, "node_count": nodes},
+        })
+    };
+    let id = program
+        .create(&json!({
+            "kind": "hetero_job",
+            "metadata": {"name": "roles"},
+            "algorithm": {},
+            "tasks": [
+                task("ps", "modelarts.vm.cpu.2u", 1),
+                task("worker", "modelarts.vm.cpu.8u", 2),
+            ],
+            "spec": {},
+        }))
+        .await;
+    let status = ended(&program, &id).await;
+    assert_eq!(status["phase"], "Completed", "{status:#}");
+    for (task, text) in [("ps-0", "1 0\n"), ("worker-0", "1 0\n"), ("worker-1", "1 1\n")] {
+        assert_eq!(log(&program, &id, task).await, text);
+    }
+    let call = cluster.submissions().pop().unwrap().join(" ");
+    let hardware = "--nodes=1 --ntasks=1 --ntasks-per-node=1 --cpus-per-task=2 --mem=8G : \
+                    --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=8 --mem=32G ";
+    assert!(call.contains(hardware), "{call}");
+    let call = cluster.calls("srun").pop().unwrap().join(" ");
+    assert!(call.contains("--het-group=0 --cpus-per-task=2 "), "{call}");
+    assert!(call.contains(" : --het-group=1 --cpus-per-task=8 "), "{call}");
+}
+
+/// The program or the shared directory is not on the nodes.
+#[tokio::test]
+async fn a_job_whose_script_does_not_run_says_why() {
     let cluster = Cluster::new();
     cluster.put_code("");
     let program = cluster.serve(&[]).await;
-    let rejection = "srun: error: invalid partition specified: x";
-    cluster.set("srun.error", rejection);
+    for (script, cause) in [
+        ("exec /nosuch/program", "Slurm ended the job before its code started: "),
+        (
+            "exit 1",
+            "Slurm ended the job, and its batch script wrote nothing: the shared directory must \
+             be at the same path on the nodes",
+        ),
+    ] {
+        cluster.set("script", script);
+        let id = program.create(&cpu_job(&format!("job-{}", script.len()))).await;
+        assert_eq!(ended(&program, &id).await["phase"], "Abnormal");
+        let message = event(&program, &id, "Slurm ended the job").await;
+        assert!(message.contains(cause), "{message}");
+        let is_named = message.ends_with("/nosuch/program: No such file or directory");
+        assert_eq!(is_named, script.contains("nosuch"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_rejected_job_ends_with_the_message_of_sbatch() {
+    let cluster = Cluster::new();
+    cluster.put_code("");
+    let program = cluster.serve(&[]).await;
+    let rejection = "sbatch: error: invalid partition specified: x";
+    cluster.set("sbatch.error", rejection);
     let id = program.create(&cpu_job("rejected")).await;
     let status = ended(&program, &id).await;
     assert_eq!(
@@ -281,8 +431,30 @@ async fn a_rejected_job_ends_with_the_message_of_srun() {
         format!("Training job failures: Slurm rejected the job: {rejection}")
     );
     // The next job is not affected.
-    cluster.unset("srun.error");
+    cluster.unset("sbatch.error");
     let id = program.create(&cpu_job("accepted")).await;
+    assert_eq!(ended(&program, &id).await["phase"], "Completed");
+}
+
+/// The account has reached its limit of jobs, or the controller does not respond for a while.
+#[tokio::test]
+async fn a_job_that_slurm_does_not_accept_yet_waits() {
+    let cluster = Cluster::new();
+    cluster.put_code("print('runs')\n");
+    let program = cluster.serve(&[]).await;
+    let error = "sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission \
+                 failed: Job violates accounting/QOS policy";
+    cluster.set("sbatch.error", error);
+    let id = program.create(&cpu_job("waits")).await;
+    assert_eq!(
+        event(&program, &id, "FailedScheduling").await,
+        format!(
+            "[Pod: modelarts-job-{id}-worker-0] FailedScheduling: Slurm does not accept the job \
+             yet: {}",
+            error.replace('\n', " ")
+        )
+    );
+    cluster.unset("sbatch.error");
     assert_eq!(ended(&program, &id).await["phase"], "Completed");
 }
 
@@ -290,7 +462,7 @@ async fn a_rejected_job_ends_with_the_message_of_srun() {
 async fn a_waiting_job_reports_its_reason_and_runs_once_it_has_nodes() {
     let cluster = Cluster::new();
     cluster.put_code("print('runs')\n");
-    let gate = cluster.gate("srun.gate").await;
+    let gate = cluster.gate("nodes.gate").await;
     let program = cluster.serve(&[]).await;
     let id = program.create(&cpu_job("waits")).await;
     let waiting = gate.reached().await;
@@ -312,104 +484,185 @@ async fn a_waiting_job_reports_its_reason_and_runs_once_it_has_nodes() {
 async fn a_waiting_job_outlives_a_queue_that_cannot_be_read() {
     let cluster = Cluster::new();
     cluster.put_code("print('runs')\n");
-    let gate = cluster.gate("srun.gate").await;
+    let gate = cluster.gate("nodes.gate").await;
     let program = cluster.serve(&[]).await;
-    cluster.set("squeue.format", "{id}|{name}|PEN");
+    cluster.set("squeue.format", "{id}|PEN");
     let id = program.create(&cpu_job("waits")).await;
     let waiting = gate.reached().await;
-    assert_eq!(
-        event(&program, &id, "FailedScheduling").await,
-        format!(
-            "[Pod: modelarts-job-{id}-worker-0] FailedScheduling: Slurm does not respond, and the \
-             job waits until it does: squeue: the line \"1|{id}|PEN\" must have five fields"
-        )
-    );
+    let reason = event(&program, &id, "FailedScheduling: Slurm does not respond").await;
+    assert!(reason.ends_with("|PEN\" must have four fields"), "{reason}");
     waiting.let_through().await;
+    cluster.unset("squeue.format");
     assert_eq!(ended(&program, &id).await["phase"], "Completed");
     assert_eq!(log(&program, &id, "worker-0").await, "runs\n");
 }
 
-/// Starts a job that waits at a gate, kills its `srun` while Slurm reports a state, and returns
-/// once the code has been killed.
-async fn lose(cluster: &Cluster, gate: &Gate, state: &str, job: &Value) -> (Program, String) {
+/// Number in Slurm of the first job.
+const FIRST: u32 = 1;
+
+/// Starts a job that waits at a gate, until its code runs.
+async fn run(cluster: &Cluster, gate: &Gate, job: &Value) -> (Program, String, Waiting) {
     cluster.put_code(&(gate.python() + "gate()\nprint('end')\n"));
     let program = cluster.serve(&[]).await;
     let id = program.create(job).await;
-    let waiting = gate.reached().await;
-    cluster.lose(1, state);
-    waiting.wait_until_gone().await;
-    (program, id)
+    let waiting = timeout(LIMIT, gate.reached()).await.unwrap();
+    poll(&program, &id, |status| (status["phase"] == "Running").then_some(())).await;
+    (program, id, waiting)
 }
 
-/// Returns the reasons for which the runs of a job ended.
-fn end_reasons(status: &Value) -> Vec<&str> {
-    let records = status["running_records"].as_array().unwrap().iter();
-    records.map(|record| record["end_reason"].as_str().unwrap()).collect()
+fn job_with_retry(name: &str) -> Value {
+    let mut job = cpu_job(name);
+    job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
+    job
 }
 
 #[tokio::test]
 async fn the_failure_of_a_node_is_a_node_fault() {
     let (cluster, gate) = (Cluster::new(), Gate::new().await);
-    let (program, id) = lose(&cluster, &gate, "NODE_FAIL", &cpu_job("lost")).await;
+    let (program, id, _waiting) = run(&cluster, &gate, &cpu_job("lost")).await;
+    cluster.lose(FIRST, "NODE_FAIL");
     let status = ended(&program, &id).await;
     assert_eq!(status["phase"], "Failed");
     assert_eq!(end_reasons(&status), ["node fault"]);
     let log = log(&program, &id, "worker-0").await;
-    assert_eq!(log, "[ModelArts Service Log] a node of the job failed: signal: 9 (SIGKILL)\n");
-    assert_eq!(cluster.calls("srun").len(), 2);
+    assert_eq!(log, "[ModelArts Service Log] a node of the job failed: \n");
+    assert_eq!(cluster.submissions().len(), 1);
 }
 
+/// A cluster that does not requeue jobs.
 #[tokio::test]
-async fn a_job_with_retries_runs_again_after_the_failure_of_a_node() {
+async fn a_job_with_retries_is_submitted_again_after_the_failure_of_a_node() {
     let (cluster, gate) = (Cluster::new(), Gate::new().await);
-    let mut job = cpu_job("again");
-    job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
-    let (program, id) = lose(&cluster, &gate, "NODE_FAIL", &job).await;
-    let again = timeout(LIMIT, gate.reached()).await.unwrap();
-    again.let_through().await;
+    let (program, id, _waiting) = run(&cluster, &gate, &job_with_retry("again")).await;
+    cluster.lose(FIRST, "NODE_FAIL");
+    timeout(LIMIT, gate.reached()).await.unwrap().let_through().await;
     let status = ended(&program, &id).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(end_reasons(&status), ["node fault", "job completed"]);
     assert!(log(&program, &id, "worker-0").await.ends_with("end\n"));
+    assert_eq!(cluster.submissions().len(), 2);
+}
+
+/// Slurm ends jobs for these reasons, and their ends say so.
+#[tokio::test]
+async fn a_job_that_slurm_ends_has_the_reason() {
+    for (state, phase, reason, text) in [
+        ("TIMEOUT", "Failed", "exit with 143", "the job reached its time limit in Slurm"),
+        ("OUT_OF_MEMORY", "Failed", "exit with 137", "the job exceeded its memory in Slurm"),
+        ("CANCELLED", "Terminated", "terminated", "the job was cancelled in Slurm"),
+        ("FAILED", "Failed", "node fault", "the program of the job ended"),
+    ] {
+        let (cluster, gate) = (Cluster::new(), Gate::new().await);
+        let (program, id, _waiting) = run(&cluster, &gate, &cpu_job("ends")).await;
+        cluster.lose(FIRST, state);
+        let status = ended(&program, &id).await;
+        assert_eq!((&status["phase"], end_reasons(&status)), (&json!(phase), vec![reason]));
+        let log = log(&program, &id, "worker-0").await;
+        assert!(log.contains(text), "{state}: {log}");
+        let event = event(&program, &id, "Slurm: ").await;
+        assert!(event.ends_with(&format!("Slurm: {text}")), "{state}: {event}");
+    }
 }
 
 #[tokio::test]
-async fn a_job_whose_srun_was_killed_is_cancelled_in_slurm() {
+async fn a_preempted_job_runs_again_with_the_same_id() {
     let (cluster, gate) = (Cluster::new(), Gate::new().await);
-    let (program, id) = lose(&cluster, &gate, "RUNNING", &cpu_job("lost")).await;
-    let status = ended(&program, &id).await;
-    assert_eq!(status["phase"], "Failed");
-    assert_eq!(end_reasons(&status), ["node fault"]);
-    // The calls may repeat until the queue that shows their effect is read.
-    let mut calls = cluster.calls("scancel");
-    calls.dedup();
-    assert_eq!(calls, [json!({"arguments": ["--version"]}), json!({"arguments": ["1"]})]);
-}
-
-#[tokio::test]
-async fn a_preempted_job_runs_again() {
-    let (cluster, gate) = (Cluster::new(), Gate::new().await);
-    let (program, id) = lose(&cluster, &gate, "PREEMPTED", &cpu_job("preempted")).await;
-    let again = timeout(LIMIT, gate.reached()).await.unwrap();
-    let events = messages(&program, &id).await;
-    let preempted = |text: &&String| *text == "The training job is preempted.";
-    assert_eq!(events.iter().filter(preempted).count(), 1, "{events:?}");
-    again.let_through().await;
+    let (program, id, _waiting) = run(&cluster, &gate, &cpu_job("preempted")).await;
+    let nodes = cluster.gate("nodes.gate").await;
+    cluster.requeue(FIRST, "2026-01-01T00:00:00 DUE TO PREEMPTION");
+    let waiting = timeout(LIMIT, nodes.reached()).await.unwrap();
+    // The emulator reports the preemption although the job has not started again.
+    event(&program, &id, "BeginTime").await;
+    let phase = poll(&program, &id, |status| Some(status["phase"].clone())).await;
+    assert_eq!(phase, "Pending");
+    waiting.let_through().await;
+    timeout(LIMIT, gate.reached()).await.unwrap().let_through().await;
     let status = ended(&program, &id).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(end_reasons(&status), ["preempted", "job completed"]);
-    let [_, first, second] = &cluster.calls("srun")[..] else {
-        panic!("one check and two runs");
-    };
-    // The comments of two runs differ.
-    assert_ne!(first["arguments"][0], second["arguments"][0]);
-    let others = |call: &Value| call["arguments"].as_array().unwrap()[1..].to_vec();
-    assert_eq!(others(first), others(second));
+    let events = messages(&program, &id).await;
+    let preempted = |text: &&String| *text == "The training job is preempted.";
+    assert_eq!(events.iter().filter(preempted).count(), 1, "{events:?}");
+    assert_eq!(cluster.submissions().len(), 1);
 }
 
+/// The cluster runs jobs again while there is no emulator.
 #[tokio::test]
-async fn a_job_that_was_cancelled_in_slurm_is_terminated() {
+async fn a_job_that_is_requeued_without_an_emulator_has_its_records() {
+    for (job, message, reasons) in [
+        (cpu_job("job"), "DUE TO PREEMPTION", vec!["preempted", "job completed"]),
+        (job_with_retry("job"), "DUE TO NODE FAILURE", vec!["node fault", "job completed"]),
+        (cpu_job("job"), "DUE TO NODE FAILURE", vec!["node fault"]),
+    ] {
+        let (cluster, gate) = (Cluster::new(), Gate::new().await);
+        let (mut program, id, _waiting) = run(&cluster, &gate, &job).await;
+        program.child.kill().await.unwrap();
+        cluster.requeue(FIRST, &format!("2026-01-01T00:00:00 {message}"));
+        if reasons.len() > 1 {
+            timeout(LIMIT, gate.reached()).await.unwrap().let_through().await;
+        }
+        timeout(LIMIT, async {
+            while cluster.job(FIRST)[1] != "COMPLETED" && cluster.job(FIRST)[1] != "FAILED" {
+                tokio::task::yield_now().await
+            }
+        })
+        .await
+        .unwrap();
+        // The controller has forgotten the job when the emulator is back.
+        cluster.unset(&format!("jobs/{FIRST}"));
+        let program = cluster.serve(&[]).await;
+        let status = ended(&program, &id).await;
+        assert_eq!(end_reasons(&status), reasons);
+        let phase = if reasons.len() > 1 { "Completed" } else { "Failed" };
+        assert_eq!(status["phase"], phase);
+        assert_eq!(cluster.submissions().len(), 1);
+    }
+}
+
+/// The controller has forgotten a job that ended without its own words: the accounting database of
+/// the cluster knows it.
+#[tokio::test]
+async fn the_accounting_database_knows_the_end_of_a_forgotten_job() {
     let (cluster, gate) = (Cluster::new(), Gate::new().await);
-    let (program, id) = lose(&cluster, &gate, "CANCELLED", &cpu_job("cancelled")).await;
-    assert_eq!(ended(&program, &id).await["phase"], "Terminated");
+    let (mut program, id, _waiting) = run(&cluster, &gate, &cpu_job("forgotten")).await;
+    program.child.kill().await.unwrap();
+    cluster.lose(FIRST, "TIMEOUT");
+    cluster.unset(&format!("jobs/{FIRST}"));
+    cluster.set("sacct.states", "TIMEOUT");
+    let program = cluster.serve(&[]).await;
+    assert_eq!(end_reasons(&ended(&program, &id).await), ["exit with 143"]);
+}
+
+/// `sbatch` fails although Slurm has the job, or the emulator is killed before it knows the id.
+#[tokio::test]
+async fn a_job_whose_id_was_lost_runs_once() {
+    let cluster = Cluster::new();
+    cluster.put_code("print('runs')\n");
+    let program = cluster.serve(&[]).await;
+    cluster.set("sbatch.lost", "sbatch: error: Batch job submission failed: Socket timed out");
+    let id = program.create(&cpu_job("lost")).await;
+    assert_eq!(ended(&program, &id).await["phase"], "Completed");
+    assert_eq!(log(&program, &id, "worker-0").await, "runs\n");
+    assert_eq!(cluster.submissions().len(), 1);
+    cluster.unset("sbatch.lost");
+
+    let (sbatch, nodes) = (cluster.gate("sbatch.gate").await, cluster.gate("nodes.gate").await);
+    let id = program.create(&cpu_job("killed")).await;
+    let (_submitted, first) = (sbatch.reached().await, nodes.reached().await);
+    let mut program = program;
+    program.child.kill().await.unwrap();
+    cluster.unset("sbatch.gate");
+    let program = cluster.serve(&[]).await;
+    event(&program, &id, "Slurm: Resources").await;
+    assert_eq!(cluster.submissions().len(), 2);
+    // The submission is in the queue twice, as after a submission that Slurm was slow to show.
+    let last = cluster.submissions().pop().unwrap();
+    let mut again = Command::new(cluster.bin("sbatch"));
+    assert!(again.args(last).env("PATH", cluster.path()).status().unwrap().success());
+    let second = nodes.reached().await;
+    second.let_through().await;
+    first.let_through().await;
+    let status = ended(&program, &id).await;
+    assert_eq!(status["phase"], "Completed", "{:#?}", messages(&program, &id).await);
+    assert_eq!(log(&program, &id, "worker-0").await, "runs\n");
 }
