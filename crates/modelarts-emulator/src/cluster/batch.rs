@@ -24,8 +24,9 @@ use crate::{
     clock::{SystemClock, timestamp::Timestamp},
     cluster::{
         commands::{self, Cause},
-        journal::{Entry, Recorder},
+        journal::Entry,
         layout::{Directory, Order, Specification, append, read_lines},
+        recorder::Recorder,
         workers::{NodesLauncher, Workers},
     },
     database::Database,

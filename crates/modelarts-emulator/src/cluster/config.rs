@@ -50,6 +50,7 @@ pub struct Config {
     #[serde(default)]
     environment: Vec<String>,
     /// Address of a network of the cluster on which the emulator serves OBS to its jobs.
+    #[cfg_attr(not(feature = "obs"), expect(dead_code, reason = "a file may set it in any build"))]
     pub(crate) obs_listen: Option<SocketAddr>,
     #[serde(default)]
     default: Options,
@@ -301,8 +302,9 @@ mod tests {
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", Some("pool-gpu")), 3);
         assert_eq!(
             arguments.join(" "),
-            "--nodes=1 --ntasks=1 --ntasks-per-node=1 --account=lab --cpus-per-task=4 --mem=8G \
-             --partition=gpu --qos=high"
+            "--nodes=1 --ntasks=1 --ntasks-per-node=1 --account=lab --comment=modelarts \
+             --cpus-per-task=4 --mem=8G \
+             --partition=gpu --qos=high --time=2880"
         );
     }
 

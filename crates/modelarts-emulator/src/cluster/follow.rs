@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::BoxFuture;
 use tokio::task::spawn_blocking;
 
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
         submission::{BatchRun, Submission},
     },
     runner::launcher::Launcher,
-    state::EmulatorState,
+    state::{BatchSystem, EmulatorState},
 };
 
 /// Time between two looks at a job that has nodes.
@@ -77,8 +78,24 @@ impl Standing {
     }
 }
 
+impl BatchSystem for SlurmSystem {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async {
+            commands::read_queue().await?;
+            for name in ["sbatch", "scancel", "scontrol"] {
+                commands::run(name, &["--version"]).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn follow(self: Arc<Self>, state: Arc<EmulatorState>, id: String) -> BoxFuture<'static, ()> {
+        Box::pin(follow(self, state, id))
+    }
+}
+
 /// Follows a job until it is settled, or until the emulator ends.
-pub(super) async fn follow(system: Arc<SlurmSystem>, state: Arc<EmulatorState>, id: String) {
+async fn follow(system: Arc<SlurmSystem>, state: Arc<EmulatorState>, id: String) {
     let look = |job: &Job| (Driver::new(&state, job, None), job.submission.clone(), job.state);
     let Some((mut driver, submission, job_state)) = state.store.read(&id, look) else {
         return;

@@ -1,12 +1,10 @@
 //! Files of a submission in the shared directory, `jobs/<id>/batch-<number>`.
 
 use std::{
-    fmt::{Debug, Display},
     fs, io,
     io::{Read, Seek, SeekFrom, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -15,11 +13,7 @@ use serde_json::Value;
 use crate::{
     catalog::quirks::Quirks,
     clock::timing::Timing,
-    job::{
-        Job,
-        request::JobRequest,
-        state::{RestartOn, StopReason},
-    },
+    job::state::{RestartOn, StopReason},
     runner::process::{environment::ObsEndpoint, image_command::ImageCommand, view::Container},
 };
 
@@ -63,6 +57,7 @@ impl Directory {
     }
 
     /// File with the id in Slurm of the batch job that may run the submission.
+    #[cfg(feature = "cli")]
     pub(super) fn claim(&self, restart: u32) -> PathBuf {
         self.0.join(format!("claim-{restart}"))
     }
@@ -146,30 +141,6 @@ pub(super) struct Specification {
     pub(super) token: String,
     /// Arguments of `srun`, which starts the workers.
     pub(super) srun: Vec<String>,
-}
-
-impl Specification {
-    pub(super) fn read(directory: &Directory) -> Result<Self, String> {
-        let path = directory.specification();
-        let unusable = |error: &dyn Display| format!("cannot use {}: {error}", path.display());
-        let text = fs::read(&path).map_err(|error| unusable(&error))?;
-        let specification: Self =
-            serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
-        match specification.layout {
-            LAYOUT => Ok(specification),
-            other => Err(unusable(&format!("its version {other} must be {LAYOUT}"))),
-        }
-    }
-
-    /// Returns the job as it was when it was submitted.
-    pub(super) fn job(&self) -> Result<Job, String> {
-        let unusable = |error: &dyn Debug| format!("the job cannot be read: {error:?}");
-        let mut job: Job =
-            serde_json::from_value(self.job.clone()).map_err(|error| unusable(&error))?;
-        let request = JobRequest::read(self.body.clone()).map_err(|error| unusable(&error))?;
-        job.request = Arc::new(request);
-        Ok(job)
-    }
 }
 
 /// Settings of the workers that do not depend on the job.

@@ -14,6 +14,8 @@ mod journal;
 mod layout;
 #[cfg(feature = "cli")]
 pub(crate) mod program;
+#[cfg(feature = "cli")]
+mod recorder;
 pub(crate) mod system;
 #[cfg(feature = "cli")]
 mod worker;

@@ -1,8 +1,20 @@
 //! Commands of the program on the nodes of a cluster, which batch scripts start.
 
-use std::path::PathBuf;
+use std::{
+    fmt::{Debug, Display},
+    fs,
+    path::PathBuf,
+    sync::Arc,
+};
 
-use crate::cluster::{batch, layout::Directory, worker};
+use crate::{
+    cluster::{
+        batch,
+        layout::{Directory, LAYOUT, Specification},
+        worker,
+    },
+    job::{Job, request::JobRequest},
+};
 
 /// Command that runs on a node.
 #[derive(Debug, clap::Subcommand)]
@@ -28,5 +40,29 @@ impl NodeCommand {
             Self::Batch { directory } => batch::run(Directory(directory)).await,
             Self::Worker { directory } => worker::serve(&Directory(directory)).await.map(|()| 0),
         }
+    }
+}
+
+impl Specification {
+    pub(super) fn read(directory: &Directory) -> Result<Self, String> {
+        let path = directory.specification();
+        let unusable = |error: &dyn Display| format!("cannot use {}: {error}", path.display());
+        let text = fs::read(&path).map_err(|error| unusable(&error))?;
+        let specification: Self =
+            serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
+        match specification.layout {
+            LAYOUT => Ok(specification),
+            other => Err(unusable(&format!("its version {other} must be {LAYOUT}"))),
+        }
+    }
+
+    /// Returns the job as it was when it was submitted.
+    pub(super) fn job(&self) -> Result<Job, String> {
+        let unusable = |error: &dyn Debug| format!("the job cannot be read: {error:?}");
+        let mut job: Job =
+            serde_json::from_value(self.job.clone()).map_err(|error| unusable(&error))?;
+        let request = JobRequest::read(self.body.clone()).map_err(|error| unusable(&error))?;
+        job.request = Arc::new(request);
+        Ok(job)
     }
 }

@@ -17,7 +17,6 @@ use crate::{
     cluster::{
         commands::{self, QueueReader, SubmitError},
         config::Config,
-        follow,
         layout::{Directory, LAYOUT, Site, Specification},
     },
     files::confined_dir::ConfinedDir,
@@ -28,7 +27,7 @@ use crate::{
         process::{environment::HostEnvironment, view::Container},
         worker_files::WorkerFiles,
     },
-    state::{BatchSystem, EmulatorState},
+    state::EmulatorState,
 };
 
 /// Number of jobs that are submitted at the same time.
@@ -41,20 +40,21 @@ const SUBMISSIONS: usize = 4;
 pub struct Slurm {
     pub(crate) shared: PathBuf,
     pub(crate) program: Option<PathBuf>,
-    pub(crate) config: Config,
+    /// Boxed, because it is large.
+    pub(crate) config: Box<Config>,
 }
 
 impl Slurm {
     /// Creates settings for the cluster of this machine. `shared` is a directory at the same path
     /// on this machine and on all nodes; it is created if it does not exist.
     pub fn new(shared: impl Into<PathBuf>) -> Self {
-        Self { shared: shared.into(), program: None, config: Config::default() }
+        Self { shared: shared.into(), program: None, config: Box::default() }
     }
 
     /// Sets the options of `sbatch`. By default, each job requests the hardware of its flavor.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
-        self.config = config;
+        self.config = Box::new(config);
         self
     }
 
@@ -70,7 +70,7 @@ pub(crate) struct SlurmSystem {
     files: WorkerFiles,
     site: Site,
     program: PathBuf,
-    pub(super) config: Config,
+    pub(super) config: Box<Config>,
     pub(super) queue: QueueReader,
     submitting: Semaphore,
     /// `true` if no later emulator knows the jobs, which therefore end with this one.
@@ -178,22 +178,6 @@ impl SlurmSystem {
         let id = commands::submit(&options, &directory.script(), &self.config.variables()).await?;
         self.own.lock().insert(id.clone());
         Ok(id)
-    }
-}
-
-impl BatchSystem for SlurmSystem {
-    fn prepare(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(async {
-            commands::read_queue().await?;
-            for name in ["sbatch", "scancel", "scontrol"] {
-                commands::run(name, &["--version"]).await?;
-            }
-            Ok(())
-        })
-    }
-
-    fn follow(self: Arc<Self>, state: Arc<EmulatorState>, id: String) -> BoxFuture<'static, ()> {
-        Box::pin(follow::follow(self, state, id))
     }
 }
 

@@ -86,7 +86,7 @@ impl Metrics {
     }
 
     /// Returns the measured minutes of a pod from the minute `from` on, if it has a sample.
-    #[cfg(feature = "slurm")]
+    #[cfg(all(feature = "slurm", feature = "cli"))]
     pub(crate) fn rows(&self, pod: &str, from: i64) -> rusqlite::Result<Option<MinuteRows>> {
         self.database.read(|connection| {
             let Some((series, start)) = series_row(connection, pod)? else {

@@ -24,11 +24,7 @@ use crate::{
         event::{Event, EventKind},
         state::StopReason,
     },
-    store::{
-        change_signals::{ChangeListener, ChangeSignals},
-        count_cache::CountCache,
-        job_table::Row,
-    },
+    store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
 };
 
 #[derive(Debug)]
@@ -219,8 +215,8 @@ impl JobStore {
     }
 
     /// Returns a listener to the changes of a job from now on.
-    #[cfg(feature = "slurm")]
-    pub(crate) fn changes(&self, id: &str) -> ChangeListener<'_> {
+    #[cfg(all(feature = "slurm", feature = "cli"))]
+    pub(crate) fn changes(&self, id: &str) -> change_signals::ChangeListener<'_> {
         self.signals.subscribe(id)
     }
 
