@@ -301,3 +301,56 @@ fn message(program: &str, output: &Output) -> String {
         text => format!("{program}: {text}"),
     }
 }
+
+#[cfg(test)]
+impl QueuedJob {
+    pub(super) fn in_state(id: &str, state: &str) -> Self {
+        Self { id: id.to_owned(), state: state.to_owned(), reason: "None".to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_job_is_in_words() {
+        let line = "10|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1-2]|a";
+        let (name, job) = parse_line(line).unwrap().unwrap();
+        assert_eq!((&*job.id, &*name), ("10", "a"));
+        assert!(job.is_live() && job.is_waiting());
+        assert_eq!(
+            job.reason(),
+            "Slurm: ReqNodeNotAvail, UnavailableNodes:n[1-2]: a node that the job requires is not \
+             available"
+        );
+    }
+
+    #[test]
+    fn a_heterogeneous_job_is_its_first_part() {
+        let (_, first) = parse_line("10+0|RUNNING|None|a").unwrap().unwrap();
+        assert_eq!(first.id, "10");
+        assert_eq!(parse_line("10+1|RUNNING|None|a").unwrap(), None);
+        let error = parse_line("2|b|PEN").unwrap_err();
+        assert_eq!(error, "squeue: the line \"2|b|PEN\" must have four fields");
+    }
+
+    #[test]
+    fn the_output_of_a_script_has_the_cause_of_its_end() {
+        let line = |end: &str| {
+            format!(
+                "code\nslurmstepd-n1: error: *** JOB 1 ON n1 CANCELLED AT 2026-11-28T16:42:36{end}"
+            )
+        };
+        for (end, cause) in [
+            (" DUE TO PREEMPTION ***", Cause::Preempted),
+            (" DUE TO JOB REQUEUE ***", Cause::Preempted),
+            (" DUE TO TIME LIMIT ***", Cause::TimeLimit),
+            (" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***", Cause::NodeFault),
+            (" ***", Cause::Cancelled),
+        ] {
+            assert_eq!(cause_in_output(&line(end)), Some(cause), "{end}");
+        }
+        assert_eq!(cause_in_output("error: *** STEP 1.0 ON n1 CANCELLED AT x ***\n"), None);
+    }
+}

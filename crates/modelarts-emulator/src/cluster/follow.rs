@@ -483,3 +483,54 @@ impl Follower {
 fn exited(task: String, exit_code: i32) -> Ending {
     Ending::Exited(Some(TaskFailure { task, exit_code }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(
+        run: BatchRun,
+        state: JobState,
+        queued: Option<&str>,
+        message: Option<Cause>,
+    ) -> Standing {
+        let slurm_id = Some("7".to_owned());
+        let submission = Submission { slurm_id, run, ..Submission::default() };
+        let queued = queued.map(|state| QueuedJob::in_state("7", state));
+        Standing::of(&submission, state, queued.as_ref(), message)
+    }
+
+    #[test]
+    fn the_queue_and_the_journal_decide_what_happens() {
+        use BatchRun::{Ended, None as NoRun, Open};
+        use Cause::{Cancelled, Exited, NodeFault, Preempted, TimeLimit};
+        use JobState::{Queuing, Running};
+        use Standing::{Complete, Lost, Requeued, Waiting};
+        for (run, state, queued, message, expected) in [
+            (NoRun, Queuing, Some("PENDING"), None, Waiting),
+            (NoRun, Queuing, Some("CONFIGURING"), None, Waiting),
+            (NoRun, Queuing, Some("RUNNING"), None, Standing::Running),
+            (Open, Running, Some("COMPLETING"), None, Standing::Running),
+            (Open, Running, Some("SUSPENDED"), None, Standing::Running),
+            (Ended, JobState::Completed, Some("RUNNING"), None, Complete),
+            (Ended, JobState::Failed, None, None, Complete),
+            (Open, Running, Some("PENDING"), Some(Preempted), Requeued(Preempted)),
+            // A node that failed has written nothing.
+            (Open, Running, Some("REQUEUED"), None, Requeued(NodeFault)),
+            // The emulator has recorded it.
+            (Open, Queuing, Some("PENDING"), Some(Preempted), Waiting),
+            (Open, Running, Some("TIMEOUT"), None, Lost(Some(TimeLimit))),
+            (Open, Running, Some("CANCELLED"), Some(Cancelled), Lost(Some(Cancelled))),
+            (Open, Running, Some("FAILED"), Some(NodeFault), Lost(Some(NodeFault))),
+            (Open, Running, Some("FAILED"), None, Lost(Some(Exited))),
+            // The controller has forgotten the job.
+            (Open, Running, None, Some(TimeLimit), Lost(Some(TimeLimit))),
+            (NoRun, Queuing, None, None, Lost(None)),
+        ] {
+            let actual = standing(run, state, queued, message);
+            assert_eq!(actual, expected, "{run:?} {state:?} {queued:?} {message:?}");
+        }
+        let unknown = Standing::of(&Submission::default(), Queuing, None, None);
+        assert_eq!(unknown, Standing::Absent);
+    }
+}

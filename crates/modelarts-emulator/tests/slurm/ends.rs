@@ -81,7 +81,7 @@ sys.exit(int(os.environ['EXIT']))
 /// Four jobs fit on a node.
 const QUARTER: &str = "[flavors.\"modelarts.vm.cpu.8u\"]\ncpus-per-task = 2\nmem = \"1G\"\n";
 
-async fn serve(shared: &Path) -> Program {
+pub(super) async fn serve(shared: &Path) -> Program {
     let config = shared.join("launcher.toml");
     fs::write(&config, QUARTER).unwrap();
     let config = format!("--launcher-config={}", config.display());
@@ -95,14 +95,14 @@ async fn serve(shared: &Path) -> Program {
 }
 
 /// Stores the code of [`careful`] jobs.
-fn put_code(shared: &Path) {
+pub(super) fn put_code(shared: &Path) {
     let code = shared.join("obs/bucket/code");
     fs::create_dir_all(&code).unwrap();
     fs::write(code.join("train.py"), CAREFUL).unwrap();
 }
 
 /// Returns a job whose workers run for some seconds, and end with an exit code.
-fn careful(shared: &Path, name: &str, workers: u32, seconds: f64, exit: u32) -> Value {
+pub(super) fn careful(shared: &Path, name: &str, workers: u32, seconds: f64, exit: u32) -> Value {
     let mut job = cpu_job(name);
     job["spec"]["resource"] = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": workers});
     job["algorithm"]["environments"] = json!({
@@ -133,7 +133,7 @@ async fn create(program: &Mutex<Program>, job: &Value) {
 }
 
 /// Waits until a job has ended, and returns its details.
-async fn end(client: &Client, id: &str) -> Value {
+pub(super) async fn end(client: &Client, id: &str) -> Value {
     until("the end of a job", async || {
         let details = client.get(&format!("/training-jobs/{id}")).await.json();
         let phase = details["status"]["phase"].as_str().unwrap().to_owned();
@@ -144,11 +144,17 @@ async fn end(client: &Client, id: &str) -> Value {
 }
 
 /// Checks that a job of [`careful`] ran once, and that its end, its log and its duration are right.
-async fn check_end(client: &Client, details: &Value, workers: u32, seconds: f64, exit: u32) {
+pub(super) async fn check_end(
+    client: &Client,
+    details: &Value,
+    workers: u32,
+    seconds: f64,
+    exit: u32,
+) {
     let id = details["metadata"]["id"].as_str().unwrap();
     let status = &details["status"];
     let phase = if exit == 0 { "Completed" } else { "Failed" };
-    assert_eq!(status["phase"], phase, "{status:#}");
+    assert_eq!(status["phase"], phase, "{status:#}\n{}", log(client, id, 0).await);
     let reason = if exit == 0 { "job completed".to_owned() } else { format!("exit with {exit}") };
     assert_eq!(end_reasons(status), [reason], "{status:#}");
     if exit != 0 {

@@ -109,6 +109,49 @@ print(time.time(), -1)
     assert_eq!(queue().await, [""; 0]);
 }
 
+/// Variable with the number of jobs of [`waiting_jobs_cost_little`].
+const COUNT: &str = "MODELARTS_TEST_JOBS";
+
+/// Many jobs wait without processes, with few calls of Slurm's commands and little memory, and then
+/// all run. Prints the figures of BENCH.md, for which the variable is 1000.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn waiting_jobs_cost_little() {
+    let cluster = Cluster::new().await;
+    let shared = &cluster.shared;
+    let program = ends::serve(shared).await;
+    ends::put_code(shared);
+    slurm("scontrol", &["update", "PartitionName=low", "State=DOWN"]).await;
+    let count = env::var(COUNT).map_or(40, |count| count.parse().unwrap());
+    let mut ids = Vec::new();
+    for number in 0..count {
+        let job = ends::careful(shared, &format!("job-{number}"), 1, 0.0, 0);
+        ids.push(program.create(&job).await);
+    }
+    until("all jobs in the queue", async || (queue().await.len() == count).then_some(())).await;
+    let process = format!("/proc/{}", program.child.id().unwrap());
+    let calls = || fs::read_to_string(Path::new(&env::var_os(SHARED).unwrap()).join("calls"));
+    let before = calls().unwrap().lines().count();
+    let began = Instant::now();
+    let more = async || (calls().unwrap().lines().count() >= before + 5).then_some(());
+    until("calls of commands", more).await;
+    let per_minute = 5.0 * 60.0 / began.elapsed().as_secs_f64();
+    let status = fs::read_to_string(format!("{process}/status")).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let memory: u64 = memory.trim().trim_end_matches(" kB").parse().unwrap();
+    let number = program.child.id().unwrap();
+    let children = fs::read_to_string(format!("{process}/task/{number}/children")).unwrap();
+    println!("{count} jobs wait: {per_minute:.0} calls a minute, {memory} kB, {children:?}");
+    assert!(per_minute <= 30.0 && memory <= 64 * 1024);
+    assert!(children.split_whitespace().count() <= 1, "{children}");
+    slurm("scontrol", &["update", "PartitionName=low", "State=UP"]).await;
+    for id in &ids {
+        let details = ends::end(&program.client, id).await;
+        ends::check_end(&program.client, &details, 1, 0.0, 0).await;
+    }
+    println!("all have run after {:?}", began.elapsed());
+}
+
 /// A job starts at most one second later than with `srun`. Prints the times of BENCH.md.
 #[tokio::test]
 #[ignore = "needs a Slurm cluster; see SLURM.md"]
