@@ -115,7 +115,7 @@ async fn follow(system: Arc<SlurmSystem>, state: Arc<EmulatorState>, id: String)
         state,
         id,
         driver,
-        submitted: Instant::now(),
+        known_since: Instant::now(),
         applied_priority: priority,
         ordered: None,
         stopped_trials: HashSet::new(),
@@ -131,8 +131,8 @@ struct Follower {
     state: Arc<EmulatorState>,
     id: String,
     driver: Driver,
-    /// Time after which the queue contains the submission, if Slurm has it.
-    submitted: Instant,
+    /// Time from which on the queue shows what is known already: the submission, and its start.
+    known_since: Instant,
     /// Priority that the job has in Slurm.
     applied_priority: i64,
     /// Stop that the program on the nodes was ordered to make, and the time of the order.
@@ -199,7 +199,7 @@ impl Follower {
     /// Looks at the queue and the journal, and acts. Returns the time until the next look, or
     /// `None` if the job is settled.
     async fn look(&mut self) -> Option<Duration> {
-        let queue = match self.system.queue.read(self.submitted).await {
+        let queue = match self.system.queue.read(self.known_since).await {
             Ok(queue) => queue,
             Err(error) => {
                 self.wait_for(&format!("Slurm does not respond, and the job waits: {error}"));
@@ -207,9 +207,17 @@ impl Follower {
             }
         };
         // The journal is read after the queue: it is complete if the job has left the queue.
-        if let Err(error) = self.apply_journal().await {
-            tracing::warn!(job = self.id, %error, "the journal cannot be read");
-            return Some(QUEUE_PERIOD);
+        match self.apply_journal().await {
+            Err(error) => {
+                tracing::warn!(job = self.id, %error, "the journal cannot be read");
+                return Some(QUEUE_PERIOD);
+            }
+            // The queue is from before the start, when the job waited.
+            Ok(true) => {
+                self.known_since = Instant::now();
+                return Some(LOOK_PERIOD);
+            }
+            Ok(false) => {}
         }
         let look = |job: &Job| (job.submission.clone(), job.state);
         let (submission, job_state) = self.state.store.read(&self.id, look)?;
@@ -282,19 +290,20 @@ impl Follower {
         }
     }
 
-    /// Applies the new entries of the journal, each once.
-    async fn apply_journal(&self) -> io::Result<()> {
+    /// Applies the new entries of the journal, each once. Returns `true` if the program has started.
+    async fn apply_journal(&self) -> io::Result<bool> {
         let look = |job: &Job| job.submission.clone();
         let submission = self.state.store.read(&self.id, look).flatten().unwrap_or_default();
         let path = self.directory(&submission).journal();
         let read = spawn_blocking(move || read_lines::<Entry>(&path, submission.read)).await;
         let (entries, end) = match read.map_err(io::Error::other)? {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             read => read?,
         };
         if end == submission.read {
-            return Ok(());
+            return Ok(false);
         }
+        let has_started = entries.iter().any(|entry| matches!(entry, Entry::Started { .. }));
         for entry in &entries {
             if let Entry::Usage(minutes) = entry
                 && let Err(error) = self.state.work.metrics.set_rows(minutes)
@@ -308,13 +317,13 @@ impl Follower {
                 submission.read = end;
             }
         });
-        Ok(())
+        Ok(has_started)
     }
 
     async fn submit(&mut self) -> Option<Duration> {
         let submitted = self.system.submit(&self.state, &self.id).await;
         // The queue contains the job from now on, even if the response was lost.
-        self.submitted = Instant::now();
+        self.known_since = Instant::now();
         match submitted {
             Ok(id) => {
                 self.update(|submission| submission.slurm_id = Some(id));

@@ -124,6 +124,8 @@ impl Workers {
                     _ => tracing::warn!(line, "srun wrote a line that is no message"),
                 }
             }
+            // A closed pipe would end `srun`.
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         }
         let ready: Vec<Ready> = ready.into_iter().collect::<Option<_>>().unwrap_or_default();
         let workers = Arc::new(Self {
