@@ -25,20 +25,21 @@ use crate::{
     cluster::{
         commands::{self, Cause},
         journal::Entry,
-        layout::{Directory, Order, Specification, append, read_lines},
+        layout::{Directory, Order, RUN_MARK, Specification, append, read_lines},
         recorder::Recorder,
         workers::{NodesLauncher, Workers},
     },
     database::Database,
     execution::{
         driver::{Driver, Ending},
+        finish::record_end,
         lifecycle,
     },
     files::confined_dir::ConfinedDir,
     job::{
         Job,
         event::Wording,
-        state::JobState,
+        state::{JobState, StopReason},
         submission::{BatchRun, Submission},
     },
     metrics::{Metrics, MinuteRows},
@@ -54,6 +55,10 @@ const ORDER_PERIOD: Duration = Duration::from_millis(500);
 const RECORD_PERIOD: Duration = Duration::from_millis(100);
 /// Time between two records of the usage.
 const USAGE_PERIOD: Duration = Duration::from_secs(10);
+/// Time between two attempts to write the journal.
+const RETRY_PERIOD: Duration = Duration::from_secs(5);
+/// Time in which Slurm ends this program after the workers.
+const START_GRACE: Duration = Duration::from_secs(10);
 /// Exit code of a program that Slurm ends.
 const TERMINATED: u8 = 143;
 
@@ -64,10 +69,13 @@ pub(super) async fn run(directory: Directory) -> Result<u8, String> {
     let slurm_id = env::var("SLURM_JOB_ID").unwrap_or_default();
     let restart = env::var("SLURM_RESTART_COUNT").ok().and_then(|count| count.parse().ok());
     let unusable = |error: io::Error| format!("cannot use {}: {error}", directory.0.display());
-    if !claim(&directory.claim(restart.unwrap_or(0)), &slurm_id).map_err(unusable)? {
+    let first = fs::read_to_string(directory.claim(0));
+    let is_other = first.is_ok_and(|first| first != slurm_id);
+    if is_other || !claim(&directory.claim(restart.unwrap_or(0)), &slurm_id).map_err(unusable)? {
         tracing::warn!(slurm_id, "another batch job runs this submission");
         return Ok(0);
     }
+    let last_output = directory.last_output();
     let specification = Specification::read(&directory)?;
     let mut job = specification.job()?;
     let (entries, _) = read_lines::<Entry>(&directory.journal(), 0).map_err(unusable)?;
@@ -75,6 +83,8 @@ pub(super) async fn run(directory: Directory) -> Result<u8, String> {
     if job.submission.as_ref().is_some_and(|submission| submission.run == BatchRun::Ended) {
         return Ok(exit_code(&job));
     }
+    let last_change = directory.last_change();
+    write!(io::stderr(), "{RUN_MARK}").map_err(unusable)?;
     append(&directory.journal(), &Entry::Started { slurm_id: slurm_id.clone() })
         .map_err(unusable)?;
     let workers = job.request.node_count as usize;
@@ -89,7 +99,7 @@ pub(super) async fn run(directory: Directory) -> Result<u8, String> {
         let _ = program.state.work.metrics.set_rows(minutes);
     }
     let code = tokio::select! {
-        code = program.drive(&mut srun) => code?,
+        code = program.drive(&mut srun, (last_output, last_change)) => code?,
         _ = terminate.recv() => {
             // Slurm ends the job, also on the other nodes, and reports the cause.
             let _ = srun.wait().await;
@@ -99,7 +109,8 @@ pub(super) async fn run(directory: Directory) -> Result<u8, String> {
     program.workers.end().await;
     let _ = srun.wait().await;
     // A job that was stopped is cancelled in Slurm.
-    if code == TERMINATED
+    let state = program.state.store.read(&program.id, |job| job.state);
+    if state == Some(JobState::Terminated)
         && let Err(error) = commands::cancel(&[&slurm_id]).await
     {
         tracing::warn!(%error, "the job is not cancelled in Slurm");
@@ -172,50 +183,69 @@ impl Program {
     }
 
     /// Drives the job to its end, and returns the exit code of the script.
-    async fn drive(&self, srun: &mut Child) -> Result<u8, String> {
+    async fn drive(
+        &self,
+        srun: &mut Child,
+        last: (String, Option<Timestamp>),
+    ) -> Result<u8, String> {
         let journal = self.directory.journal();
         let mut recorder = Recorder::new(journal, Arc::clone(&self.state), self.id.clone());
-        let unwritten = |error: io::Error| format!("the journal cannot be written: {error}");
-        if self.before == JobState::Running {
-            self.requeue().await;
-            recorder.record(Entry::Requeued).map_err(unwritten)?;
-        }
         let is_ready = self.workers.are_ready();
         let driven = async {
-            if is_ready {
-                lifecycle::drive(Arc::clone(&self.state), self.id.clone(), None).await;
-            } else {
+            match self.before {
+                JobState::Running => {
+                    self.requeue(last).await;
+                    retry(|| recorder.record(Entry::Requeued)).await;
+                }
+                // The job was being stopped when its nodes were lost.
+                JobState::Terminating => self.settle(StopReason::ByUser.into()).await,
+                _ => {}
+            }
+            if self.state.store.read(&self.id, |job| job.lifecycle.settled) == Some(true) {
+                return;
+            }
+            if !is_ready {
+                // If Slurm has ended the workers, it ends this program as well.
+                sleep(START_GRACE).await;
                 let cause = "srun did not start the workers; see the output of the job in Slurm";
-                self.settle(Ending::Unprepared(cause.to_owned())).await;
+                return self.settle(Ending::Unprepared(cause.to_owned())).await;
+            }
+            tokio::select! {
+                () = lifecycle::drive(Arc::clone(&self.state), self.id.clone(), None) => {}
+                () = record_changes(&mut recorder) => {}
             }
         };
         tokio::select! {
-            () = driven => {}
-            () = self.obey() => {}
-            result = record_changes(&mut recorder) => return result.map_err(unwritten),
+            biased;
+            () = self.workers.lost.cancelled(), if is_ready => {
+                return Err("a worker does not respond".to_owned());
+            }
             ended = srun.wait(), if is_ready => {
                 return Err(format!("the workers are lost: srun ended with {ended:?}"));
             }
+            () = self.obey() => {}
+            () = driven => {}
         }
-        recorder
-            .record_usage()
-            .and_then(|()| recorder.record(Entry::Changed))
-            .map_err(unwritten)?;
-        append(&self.directory.journal(), &Entry::Ended).map_err(unwritten)?;
+        retry(|| recorder.record_usage()).await;
+        retry(|| recorder.record(Entry::Changed)).await;
+        retry(|| append(&self.directory.journal(), &Entry::Ended)).await;
         Ok(self.state.store.read(&self.id, exit_code).unwrap_or(1))
     }
 
     /// Records that the cluster has taken the nodes of the last run. Ends the job if it may not run
     /// again.
-    async fn requeue(&self) {
-        let output = fs::read(self.directory.output()).unwrap_or_default();
-        let cause = commands::cause_in_output(&String::from_utf8_lossy(&output));
+    async fn requeue(&self, (output, at): (String, Option<Timestamp>)) {
+        let cause = commands::cause_in_output(&output);
         let look = |job: &Job| Driver::new(&self.state, job, None);
         let Some(mut driver) = self.state.store.read(&self.id, look) else { return };
         let ending = match cause {
             Some(Cause::Preempted) => Ending::Preempted,
             _ => Ending::NodeFault(driver.workers[0].task()),
         };
+        if let Some(at) = at {
+            let end = record_end(&ending, at.whole_second());
+            self.state.store.update(&self.id, |job| job.end_record(end));
+        }
         if !driver.requeue(&ending).await {
             driver.settle(ending).await;
         }
@@ -308,17 +338,25 @@ fn state(
     }))
 }
 
-/// Writes the changes of the job while it is driven. Returns only after an error.
-async fn record_changes(recorder: &mut Recorder) -> io::Result<u8> {
+/// Repeats a write to the journal until it succeeds: the disk of the shared directory may be full.
+async fn retry(mut write: impl FnMut() -> io::Result<()>) {
+    while let Err(error) = write() {
+        tracing::warn!(%error, "the journal cannot be written");
+        sleep(RETRY_PERIOD).await;
+    }
+}
+
+/// Writes the changes of the job while it is driven. Does not return.
+async fn record_changes(recorder: &mut Recorder) {
     let state = Arc::clone(&recorder.state);
     let id = recorder.id.clone();
     let mut changes = state.store.changes(&id);
     let mut measured = Instant::now();
     loop {
-        recorder.record(Entry::Changed)?;
+        retry(|| recorder.record(Entry::Changed)).await;
         if measured.elapsed() >= USAGE_PERIOD {
             measured = Instant::now();
-            recorder.record_usage()?;
+            retry(|| recorder.record_usage()).await;
         }
         sleep(RECORD_PERIOD).await;
         let _ = tokio::time::timeout(USAGE_PERIOD, changes.changed()).await;

@@ -1,7 +1,7 @@
 //! Commands of Slurm, with options that exist since Slurm 20.11, and their output as text.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     ffi::OsString,
     io,
     path::Path,
@@ -60,13 +60,12 @@ pub(super) type Queue = HashMap<String, Vec<QueuedJob>>;
 #[derive(Debug, Default)]
 pub(super) struct QueueReader {
     latest: Mutex<Option<Reading>>,
-    /// Ids of the jobs to cancel before the next read.
-    cancelled: parking_lot::Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug)]
 struct Reading {
     begun: Instant,
+    ended: Instant,
     queue: Result<Arc<Queue>, String>,
 }
 
@@ -76,41 +75,35 @@ impl QueueReader {
     pub(super) async fn read(&self, since: Instant) -> Result<Option<Arc<Queue>>, String> {
         let mut latest = self.latest.lock().await;
         if let Some(reading) = &*latest
-            && reading.begun.elapsed() < QUEUE_PERIOD
+            && reading.ended.elapsed() < QUEUE_PERIOD
         {
             return match reading.begun >= since {
                 true => reading.queue.clone().map(Some),
                 false => Ok(None),
             };
         }
-        let ids = std::mem::take(&mut *self.cancelled.lock());
-        let cancelled = match ids.is_empty() {
-            true => Ok(()),
-            false => cancel(&ids.iter().map(String::as_str).collect::<Vec<_>>()).await,
-        };
         let begun = Instant::now();
-        let queue = match cancelled {
-            Ok(()) => read_queue().await.map(Arc::new),
-            Err(error) => Err(error),
-        };
-        *latest = Some(Reading { begun, queue: queue.clone() });
+        let queue = read_queue().await.map(Arc::new);
+        *latest = Some(Reading { begun, ended: Instant::now(), queue: queue.clone() });
         queue.map(Some)
-    }
-
-    /// Cancels a job together with others, before the queue is read again.
-    pub(super) fn cancel(&self, id: &str) {
-        self.cancelled.lock().insert(id.to_owned());
     }
 }
 
 pub(super) async fn read_queue() -> Result<Queue, String> {
     let user = rustix::process::getuid().as_raw().to_string();
     // The name of a job is last, because that of a foreign job may contain any character.
-    let text = run("squeue", &["-h", "-t", "all", "-u", &user, "-o", "%i|%T|%r|%j"]).await?;
+    let options = ["-a", "-h", "-t", "all", "-u", &user, "-o", "%i|%T|%r|%j"];
+    let text = run("squeue", &options).await?;
     let mut queue = Queue::new();
     for line in text.lines() {
-        if let Some((name, job)) = parse_line(line)? {
-            queue.entry(name).or_default().push(job);
+        match parse_line(line) {
+            Ok(Some((name, job))) => queue.entry(name).or_default().push(job),
+            Ok(None) => {}
+            Err(error) if line.starts_with(|first: char| first.is_ascii_digit()) => {
+                return Err(error);
+            }
+            // The name of a foreign job may contain the end of a line.
+            Err(_) => {}
         }
     }
     for jobs in queue.values_mut() {
@@ -132,20 +125,17 @@ fn parse_line(line: &str) -> Result<Option<(String, QueuedJob)>, String> {
 impl QueuedJob {
     /// Returns `true` until all processes of the job have ended.
     pub(super) fn is_live(&self) -> bool {
-        self.is_waiting()
-            || ["RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"]
-                .contains(&&*self.state)
+        cause_of_state(&self.state).is_none()
     }
 
     /// Returns `true` if the job has no nodes, and is to get some.
     pub(super) fn is_waiting(&self) -> bool {
-        ["PENDING", "CONFIGURING", "RESIZING", "RESV_DEL_HOLD", "SPECIAL_EXIT"]
-            .contains(&&*self.state)
+        ["PENDING", "CONFIGURING", "RESV_DEL_HOLD", "SPECIAL_EXIT"].contains(&&*self.state)
             || self.state.starts_with("REQUEUE")
     }
 
-    /// Returns the cause of the end of a job that Slurm has ended.
-    pub(super) fn cause(&self) -> Cause {
+    /// Returns the cause of the end of the job, if Slurm has ended it.
+    pub(super) fn cause(&self) -> Option<Cause> {
         cause_of_state(&self.state)
     }
 
@@ -175,15 +165,17 @@ impl QueuedJob {
     }
 }
 
-fn cause_of_state(state: &str) -> Cause {
-    match state {
+/// Returns the cause of a state in which a job has ended.
+fn cause_of_state(state: &str) -> Option<Cause> {
+    Some(match state {
         "PREEMPTED" => Cause::Preempted,
         "CANCELLED" | "REVOKED" => Cause::Cancelled,
         "OUT_OF_MEMORY" => Cause::Memory,
         "TIMEOUT" | "DEADLINE" => Cause::TimeLimit,
         "NODE_FAIL" | "BOOT_FAIL" => Cause::NodeFault,
-        _ => Cause::Exited,
-    }
+        "COMPLETED" | "FAILED" => Cause::Exited,
+        _ => return None,
+    })
 }
 
 /// Returns the cause of the last message of Slurm in the output of a batch script.
@@ -205,7 +197,7 @@ pub(super) async fn accounted_cause(id: &str) -> Option<Cause> {
     let text = run("sacct", &["-n", "-P", "-X", "-j", id, "-o", "State"]).await.ok()?;
     // The state of a cancelled job is followed by the user, `CANCELLED by 1000`.
     let state = text.lines().last()?.split_whitespace().next()?.to_owned();
-    Some(cause_of_state(&state))
+    cause_of_state(&state)
 }
 
 /// Error of a submission.
@@ -240,7 +232,7 @@ pub(super) async fn submit(
     }
 }
 
-/// Cancels jobs of Slurm. Jobs that have already ended are not an error.
+/// Cancels jobs of Slurm.
 pub(super) async fn cancel(ids: &[&str]) -> Result<(), String> {
     run("scancel", ids).await.map(|_| ())
 }
@@ -266,6 +258,12 @@ enum Failure {
 }
 
 async fn output(program: &str, command: &mut Command) -> Result<String, Failure> {
+    // These variables of the user hide jobs, or make `scancel` ask.
+    let hides =
+        |name: &str| ["SQUEUE_", "SCANCEL_", "SACCT_"].iter().any(|it| name.starts_with(it));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(hides)) {
+        command.env_remove(name);
+    }
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
     let output = match tokio::time::timeout(COMMAND_TIMEOUT, output).await {
         Err(_) => {

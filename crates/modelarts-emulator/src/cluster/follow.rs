@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    io,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,7 +17,10 @@ use crate::{
         layout::{Directory, Order, append, read_lines},
         system::SlurmSystem,
     },
-    execution::driver::{Driver, Ending},
+    execution::{
+        driver::{Driver, Ending},
+        finish::record_end,
+    },
     job::{
         Job, TaskFailure,
         event::{EventKind, Level, Source},
@@ -67,11 +70,11 @@ impl Standing {
                 Self::Requeued(message.unwrap_or(Cause::NodeFault))
             }
             Some(job) if job.is_waiting() => Self::Waiting,
-            Some(job) if job.is_live() => Self::Running,
-            Some(job) => Self::Lost(Some(match job.cause() {
-                Cause::Exited => message.unwrap_or(Cause::Exited),
-                cause => cause,
-            })),
+            Some(job) => match job.cause() {
+                None => Self::Running,
+                Some(Cause::Exited) => Self::Lost(Some(message.unwrap_or(Cause::Exited))),
+                cause => Self::Lost(cause),
+            },
             None if submission.slurm_id.is_some() || is_open => Self::Lost(message),
             None => Self::Absent,
         }
@@ -116,7 +119,8 @@ async fn follow(system: Arc<SlurmSystem>, state: Arc<EmulatorState>, id: String)
         id,
         driver,
         known_since: Instant::now(),
-        applied_priority: priority,
+        // An earlier emulator may have ended before it changed the priority.
+        applied_priority: is_new.then_some(priority),
         ordered: None,
         stopped_trials: HashSet::new(),
     };
@@ -134,7 +138,7 @@ struct Follower {
     /// Time from which on the queue shows what is known already: the submission, and its start.
     known_since: Instant,
     /// Priority that the job has in Slurm.
-    applied_priority: i64,
+    applied_priority: Option<i64>,
     /// Stop that the program on the nodes was ordered to make, and the time of the order.
     ordered: Option<(StopReason, Instant)>,
     stopped_trials: HashSet<String>,
@@ -237,8 +241,11 @@ impl Follower {
             let id = found.id.clone();
             self.update(|submission| submission.slurm_id = Some(id));
         }
-        let output = fs::read(self.directory(&submission).output()).unwrap_or_default();
-        let output = String::from_utf8_lossy(&output);
+        let is_on_nodes = queued.is_some_and(|job| job.is_live() && !job.is_waiting());
+        let output = match is_on_nodes {
+            true => String::new(),
+            false => self.directory(&submission).last_output(),
+        };
         let standing =
             Standing::of(&submission, job_state, queued, commands::cause_in_output(&output));
         match standing {
@@ -251,12 +258,12 @@ impl Follower {
                 if self.ordered.is_none_or(|(stop, _)| stop != StopReason::Shutdown) {
                     self.stop_trials();
                 }
-                self.cancel_if_overdue(&submission);
+                self.cancel_if_overdue(&submission).await;
                 Some(LOOK_PERIOD)
             }
             Standing::Waiting | Standing::Requeued(_) if self.ordered.is_some() => {
-                self.cancel(&submission, queued);
-                Some(LOOK_PERIOD)
+                self.cancel(&submission, queued).await;
+                Some(QUEUE_PERIOD)
             }
             Standing::Waiting => {
                 if let Some(job) = queued {
@@ -269,10 +276,9 @@ impl Follower {
             Standing::Requeued(cause) => {
                 let ending = self.ending(cause, job_state, &output);
                 if self.driver.requeue(&ending).await {
-                    self.update(|submission| submission.is_requeued = true);
                     return Some(QUEUE_PERIOD);
                 }
-                self.cancel(&submission, queued);
+                self.cancel(&submission, queued).await;
                 self.end(&submission, ending).await
             }
             Standing::Lost(cause) => {
@@ -366,7 +372,9 @@ impl Follower {
                 submission.slurm_id.as_deref().unwrap_or_default()
             )),
         };
-        if !self.driver.requeue(&ending).await {
+        // A further run would have the same limits.
+        let is_limit = matches!(cause, Some(Cause::TimeLimit | Cause::Memory));
+        if is_limit || !self.driver.requeue(&ending).await {
             return self.end(&submission, ending).await;
         }
         self.state.store.update(&self.id, |job| job.submission = Some(submission.next()));
@@ -381,7 +389,7 @@ impl Follower {
         let (text, ending) = match cause {
             Cause::Preempted => ("the job was preempted", Ending::Preempted),
             Cause::Cancelled => ("the job was cancelled in Slurm", StopReason::ByUser.into()),
-            _ if is_queued => {
+            Cause::Exited if is_queued => {
                 return Ending::Unprepared(match last {
                     "" => "Slurm ended the job, and its batch script wrote nothing: the shared \
                            directory must be at the same path on the nodes"
@@ -391,7 +399,6 @@ impl Follower {
             }
             Cause::NodeFault => ("a node of the job failed", Ending::NodeFault(task)),
             Cause::Exited => ("the program of the job ended", Ending::NodeFault(task)),
-            // A further run would have the same limits.
             Cause::TimeLimit => ("the job reached its time limit in Slurm", exited(task, 143)),
             Cause::Memory => ("the job exceeded its memory in Slurm", exited(task, 137)),
         };
@@ -406,10 +413,23 @@ impl Follower {
 
     async fn end(&mut self, submission: &Submission, ending: Ending) -> Option<Duration> {
         self.forget(submission);
-        if let Ending::Stopped(why, _) = ending {
+        let may_be_stopped = |job: &Job| job.state.may_be_terminated();
+        if let Ending::Stopped(why, _) = ending
+            && self.state.store.read(&self.id, may_be_stopped) == Some(true)
+        {
             self.driver.begin_stop(why);
         }
+        // Without an emulator at the time, the job has ended earlier.
+        let at = self.directory(submission).last_change();
+        let at = at.filter(|_| submission.run == BatchRun::Open);
+        if let Some(at) = at {
+            let end = record_end(&ending, at.whole_second());
+            self.state.store.update(&self.id, |job| job.end_record(end));
+        }
         self.driver.settle(ending).await;
+        self.state.store.update(&self.id, |job| {
+            job.history.ended = job.history.ended.map(|ended| at.map_or(ended, |at| at.min(ended)));
+        });
         None
     }
 
@@ -419,22 +439,28 @@ impl Follower {
         }
     }
 
-    fn cancel(&self, submission: &Submission, queued: Option<&QueuedJob>) {
+    /// Cancels the job. If this fails, a later look tries again.
+    async fn cancel(&self, submission: &Submission, queued: Option<&QueuedJob>) {
         let id = queued.map(|job| &job.id).or(submission.slurm_id.as_ref());
         if let Some(id) = id {
-            self.system.queue.cancel(id);
+            let _permit = self.system.commands.acquire().await;
+            if let Err(error) = commands::cancel(&[id]).await {
+                tracing::warn!(job = self.id, %error, "the job is not cancelled in Slurm");
+            }
         }
     }
 
     /// Cancels a job whose program does not follow the order to stop.
-    fn cancel_if_overdue(&self, submission: &Submission) {
+    async fn cancel_if_overdue(&self, submission: &Submission) {
         if let Some((stop, at)) = self.ordered {
+            let timing = &self.state.settings.timing;
             let limit = match stop {
                 StopReason::Reset => Duration::ZERO,
-                _ => self.state.settings.timing.grace,
+                // The code, its outputs and its logs have a grace period each.
+                _ => timing.grace * 3 + timing.before_upload + timing.finishing + timing.billing,
             };
             if at.elapsed() > limit + END_TIMEOUT {
-                self.cancel(submission, None);
+                self.cancel(submission, None).await;
             }
         }
     }
@@ -473,7 +499,7 @@ impl Follower {
     async fn apply_priority(&mut self, slurm_id: &str) {
         let look = |job: &Job| (job.settings.priority, Arc::clone(&job.request));
         let Some((priority, request)) = self.state.store.read(&self.id, look) else { return };
-        if priority == self.applied_priority {
+        if self.applied_priority.replace(priority) == Some(priority) {
             return;
         }
         let changes = self.system.config.changes(&request, priority);
@@ -482,9 +508,8 @@ impl Follower {
             true => Ok(()),
             false => commands::update(slurm_id, &changes).await,
         };
-        match applied {
-            Ok(()) => self.applied_priority = priority,
-            Err(error) => tracing::warn!(slurm_id, %error, "the priority does not change"),
+        if let Err(error) = applied {
+            tracing::warn!(slurm_id, %error, "the priority does not change");
         }
     }
 }

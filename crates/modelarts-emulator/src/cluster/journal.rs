@@ -19,7 +19,7 @@ pub(super) enum Entry {
     Requeued(Change),
     Changed(Change),
     Usage(MinuteRows),
-    /// The job has ended. An entry follows only if the cluster runs the job again.
+    /// The job has ended. No entry follows.
     Ended,
 }
 
@@ -47,9 +47,12 @@ impl Entry {
                 submission.run = BatchRun::Open;
             }
             Self::Requeued(mut change) => {
-                // The emulator has written these events when it saw the job in the queue.
-                if std::mem::take(&mut submission.is_requeued) {
+                let record = job.history.records.last();
+                // The emulator has recorded this when it saw the job in the queue.
+                if let Some(end) = record.and_then(|record| record.end.clone()) {
                     change.events.clear();
+                    let records = &mut change.history.records;
+                    records.last_mut().map(|record| record.end.insert(end));
                 }
                 change.apply(job);
             }
@@ -64,6 +67,7 @@ impl Entry {
 impl Change {
     fn apply(self, job: &mut Job) {
         job.state = match (job.state, self.state) {
+            (state, _) if state.is_final() => state,
             // A request has stopped the job, which the program does not know yet.
             (JobState::Terminating, JobState::Queuing | JobState::Running) => job.state,
             (JobState::Terminating, state) if state.is_final() => JobState::Terminated,

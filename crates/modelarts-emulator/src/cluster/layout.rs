@@ -12,10 +12,13 @@ use serde_json::Value;
 
 use crate::{
     catalog::quirks::Quirks,
-    clock::timing::Timing,
+    clock::{timestamp::Timestamp, timing::Timing},
     job::state::{RestartOn, StopReason},
     runner::process::{environment::ObsEndpoint, image_command::ImageCommand, view::Container},
 };
+
+/// Line that the program writes to the output of its script at the start of each run.
+pub(super) const RUN_MARK: &str = "modelarts-emulator: start of a run\n";
 
 /// Version of the files. Programs of other versions do not run the submission.
 pub(super) const LAYOUT: u32 = 1;
@@ -62,8 +65,24 @@ impl Directory {
         self.0.join(format!("claim-{restart}"))
     }
 
-    /// Writes the script and the specification, and the other files if they do not exist.
+    /// Returns the output of the last run of the script.
+    pub(super) fn last_output(&self) -> String {
+        let output = fs::read(self.output()).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        output.rsplit(RUN_MARK).next().unwrap_or_default().to_owned()
+    }
+
+    /// Returns the time of the last line of the program, or of Slurm in the output of the script.
+    pub(super) fn last_change(&self) -> Option<Timestamp> {
+        let files = [self.journal(), self.output()].map(|path| fs::metadata(path)?.modified());
+        files.into_iter().flatten().max().map(Timestamp::from)
+    }
+
+    /// Writes the files, unless they exist: Slurm may have accepted an earlier submission of them.
     pub(super) fn write(&self, script: &str, specification: &Specification) -> io::Result<()> {
+        if self.specification().exists() {
+            return Ok(());
+        }
         fs::create_dir_all(&self.0)?;
         fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
         for empty in [self.journal(), self.orders(), self.output()] {

@@ -26,8 +26,8 @@ pub(super) struct Recorder {
     minutes: HashMap<String, i64>,
 }
 
-/// Properties of a trial that change with it: its id, reports, status and whether it must stop.
-type TrialMark = (String, usize, TrialStatus, bool);
+/// Properties of a trial that change with it: its id, last report, status and whether it must stop.
+type TrialMark = (String, u32, TrialStatus, bool);
 
 impl Recorder {
     pub(super) fn new(path: PathBuf, state: Arc<EmulatorState>, id: String) -> Self {
@@ -51,17 +51,23 @@ impl Recorder {
         let mut events = self.state.store.events(&self.id).unwrap_or_default();
         let new = events.split_off(self.events.min(events.len()));
         let trial_count = trials.len();
-        let is_new = |trial: &Trial| {
-            let mark = (trial.id.clone(), trial.reports.len(), trial.status, trial.stop);
-            self.trials.insert(trial.index, mark.clone()) != Some(mark)
+        let mark = |trial: &Trial| {
+            let iteration = trial.reports.last().map_or(0, |report| report.iteration);
+            (trial.id.clone(), iteration, trial.status, trial.stop)
         };
+        let is_new = |trial: &Trial| self.trials.get(&trial.index) != Some(&mark(trial));
         let trials: Vec<Trial> = trials.into_iter().filter(is_new).collect();
         if new.is_empty() && trials.is_empty() && self.last.as_ref() == Some(&new_state) {
             return Ok(());
         }
-        self.events += new.len();
-        let (state, history) = self.last.insert(new_state).clone();
-        append(&self.path, &entry(Change { state, history, events: new, trials, trial_count }))
+        let (state, history) = new_state.clone();
+        let marks: Vec<_> = trials.iter().map(|trial| (trial.index, mark(trial))).collect();
+        let count = new.len();
+        append(&self.path, &entry(Change { state, history, events: new, trials, trial_count }))?;
+        self.events += count;
+        self.last = Some(new_state);
+        self.trials.extend(marks);
+        Ok(())
     }
 
     /// Writes the usage that was measured since the last call.
@@ -74,8 +80,9 @@ impl Recorder {
             if let Some(minutes) = measured
                 && let Some((last, ..)) = minutes.rows.last()
             {
-                self.minutes.insert(pod, *last);
+                let last = *last;
                 append(&self.path, &Entry::Usage(minutes))?;
+                self.minutes.insert(pod, last);
             }
         }
         Ok(())

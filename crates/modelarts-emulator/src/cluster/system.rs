@@ -30,8 +30,8 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Number of jobs that are submitted at the same time.
-const SUBMISSIONS: usize = 4;
+/// Maximum number of commands of Slurm for single jobs that run at the same time.
+const COMMANDS: usize = 4;
 
 /// Slurm cluster on whose nodes an emulator runs its jobs.
 ///
@@ -72,7 +72,8 @@ pub(crate) struct SlurmSystem {
     program: PathBuf,
     pub(super) config: Box<Config>,
     pub(super) queue: QueueReader,
-    submitting: Semaphore,
+    /// Permits to run a command of Slurm for one job.
+    pub(super) commands: Semaphore,
     /// `true` if no later emulator knows the jobs, which therefore end with this one.
     is_temporary: bool,
     /// Ids of the jobs that this emulator has submitted and that have not ended.
@@ -114,7 +115,7 @@ impl SlurmSystem {
             program: program.map_or_else(std::env::current_exe, absolute)?,
             config,
             queue: QueueReader::default(),
-            submitting: Semaphore::new(SUBMISSIONS),
+            commands: Semaphore::new(COMMANDS),
             is_temporary,
             own: parking_lot::Mutex::default(),
         }))
@@ -131,7 +132,7 @@ impl SlurmSystem {
         job_id: &str,
     ) -> Result<String, SubmitError> {
         // The semaphore is never closed.
-        let _permit = self.submitting.acquire().await;
+        let _permit = self.commands.acquire().await;
         let rejected = |error: &dyn fmt::Display| SubmitError::Rejected(error.to_string());
         let look = |job: &Job| {
             let number = job.submission.as_ref().map_or(0, |submission| submission.number);

@@ -47,6 +47,8 @@ use crate::{
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit for the usage of a worker. A node that does not respond has no usage.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time after which the system tests an idle connection.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 /// Maximum size of a result, in bytes.
 const MAX_RESULT: usize = 1 << 20;
 
@@ -95,6 +97,8 @@ pub(super) struct Workers {
     token: String,
     client: Client<HttpConnector, Body>,
     last_number: AtomicU64,
+    /// Token that is cancelled when a worker does not respond.
+    pub(super) lost: CancellationToken,
 }
 
 impl Workers {
@@ -128,11 +132,15 @@ impl Workers {
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         }
         let ready: Vec<Ready> = ready.into_iter().collect::<Option<_>>().unwrap_or_default();
+        let mut connector = HttpConnector::new();
+        // The run of code may last for weeks, without a byte on its connection.
+        connector.set_keepalive(Some(KEEPALIVE));
         let workers = Arc::new(Self {
             addresses: ready.iter().map(|it| (it.host.ip.clone(), it.port)).collect(),
             token,
-            client: Client::builder(TokioExecutor::new()).build_http(),
+            client: Client::builder(TokioExecutor::new()).build(connector),
             last_number: AtomicU64::new(0),
+            lost: CancellationToken::new(),
         });
         let hosts: Vec<Host> = ready.into_iter().map(|it| it.host).collect();
         for rank in 0..workers.addresses.len() {
@@ -177,7 +185,11 @@ impl Workers {
             Ok(response) => to_bytes(Body::new(response.into_body()), MAX_RESULT).await.ok(),
             Err(_) => None,
         };
-        let result: Result<Value, String> = serde_json::from_slice(&bytes?).ok()?;
+        let result = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if result.is_none() {
+            self.lost.cancel();
+        }
+        let result: Result<Value, String> = result?;
         let value = result.map_err(io::Error::other);
         Some(value.and_then(|value| serde_json::from_value(value).map_err(io::Error::other)))
     }
@@ -273,7 +285,8 @@ impl Run for NodeRun {
                         tracing::warn!(%error, "a worker did not run its code");
                         Exit::Code(255)
                     }
-                    Ok(None) | Err(_) => Exit::Lost(Loss::NodeFault),
+                    // The program ends with a worker that does not respond.
+                    Ok(None) | Err(_) => return std::future::pending().await,
                 });
             }
             self.exit.unwrap_or(Exit::Lost(Loss::NodeFault))

@@ -126,7 +126,7 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
     }
 }
 
-pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
+pub(crate) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
     let (reason, task) = match ending {
         Ending::Exited(Some(failure)) | Ending::Stopped(_, Some(failure)) => {
             let reason = format!("exit with {}", failure.exit_code);

@@ -99,7 +99,13 @@ fn follow_again(state: &Arc<EmulatorState>, id: &str) -> bool {
             let deleted = job.lifecycle.deleted;
             job.ask_to_stop(if deleted { StopReason::Deleted } else { StopReason::ByUser });
         }
-        (job.submission.is_some() && !job.lifecycle.settled).then_some(job.lifecycle.deleted)
+        let has_ended = job.lifecycle.settled && job.state.is_final();
+        if job.submission.is_none() || has_ended {
+            return None;
+        }
+        // The end of the earlier emulator may have interrupted the last copies.
+        job.lifecycle.settled = false;
+        Some(job.lifecycle.deleted)
     });
     let Some(deleted) = submitted.flatten() else {
         return false;

@@ -16,9 +16,6 @@ pub(crate) struct Submission {
     pub(crate) run: BatchRun,
     /// Last reported reason for the wait of the job.
     pub(crate) reason: String,
-    /// `true` if the emulator has recorded that the cluster runs the job again, which the journal
-    /// then reports as well.
-    pub(crate) is_requeued: bool,
 }
 
 /// Run of the program of a submission, according to the journal.

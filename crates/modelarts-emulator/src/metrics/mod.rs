@@ -113,8 +113,11 @@ impl Metrics {
             let sql = "INSERT OR REPLACE INTO minutes (series, minute, samples, cpu, memory)
                        SELECT number, ?2, ?3, ?4, ?5 FROM series WHERE pod = ?1";
             let mut insert = connection.prepare_cached(sql)?;
+            // A later submission measures from its own start.
+            let stored = series_row(connection, pod)?.map_or(*start, |(_, stored)| stored);
+            let later = (start - stored).div_euclid(60_000);
             for (minute, samples, cpu, memory) in rows {
-                insert.execute(params![pod, minute, samples, cpu, memory])?;
+                insert.execute(params![pod, minute + later, samples, cpu, memory])?;
             }
             Ok(())
         })

@@ -301,12 +301,10 @@ pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// Stores the changed trials. An empty list means that a new search starts, and removes all rows.
+/// Stores the changed trials. A shorter list means that a new search has started.
 fn save_trials(connection: &Connection, job: i64, trials: &mut [Trial]) -> rusqlite::Result<()> {
-    if trials.is_empty() {
-        let sql = "DELETE FROM trials WHERE job = ?1";
-        connection.prepare_cached(sql)?.execute([job])?;
-    }
+    let sql = "DELETE FROM trials WHERE job = ?1 AND place >= ?2";
+    connection.prepare_cached(sql)?.execute(params![job, trials.len()])?;
     for trial in trials.iter_mut().filter(|trial| trial.changed) {
         let sql = "INSERT INTO trials (job, place, trial) VALUES (?1, ?2, ?3)
                    ON CONFLICT DO UPDATE SET trial = excluded.trial";

@@ -42,7 +42,7 @@ OPTIONS = {
         "--kill-on-bad-exit": 20, "--mpi": 20, "--export": 20, "--het-group": 20,
         "--cpus-per-task": 20, "--external-launcher": 23.11, "--external": 24.05,
     },
-    "squeue": {"-h": 20, "-t": 20, "-u": 20, "-o": 20, "--json": 21.08, "--yaml": 21.08},
+    "squeue": {"-a": 20, "-h": 20, "-t": 20, "-u": 20, "-o": 20, "--json": 21.08, "--yaml": 21.08},
     "scancel": {"--version": 20, "--ctld": 20},
     "scontrol": {"--version": 20, "--json": 23.02},
     "sacct": {"-n": 20, "-P": 20, "-X": 20, "-j": 20, "-o": 20, "--json": 21.08},
