@@ -163,7 +163,7 @@ impl Config {
     }
 
     /// Returns the options of `sbatch` for a job, with values of the configuration and of the
-    /// catalogue, never of the request. Roles, each with its hardware, are separated by a colon.
+    /// catalogue, and numbers of the request. Roles, each with its hardware, are separated by a colon.
     pub(super) fn arguments(&self, job: &Arc<JobRequest>, priority: i64) -> Vec<String> {
         let mut arguments = Vec::new();
         for role in job.role_requests() {

@@ -328,7 +328,7 @@ impl Follower {
 
     async fn submit(&mut self) -> Option<Duration> {
         let submitted = self.system.submit(&self.state, &self.id).await;
-        // The queue contains the job from now on, even if the response was lost.
+        // A later look at the queue shows whether Slurm has the job.
         self.known_since = Instant::now();
         match submitted {
             Ok(id) => {

@@ -1,8 +1,9 @@
 //! Program of the emulator, `modelarts-emulator serve`.
 //!
 //! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
-//! on stderr. Ctrl-C and SIGTERM end the program and its jobs or, with `--on-stop leave`, suspend
-//! the jobs until the next start. With `--end-with-stdin`, the end of stdin has the same effect.
+//! on stderr. Ctrl-C and SIGTERM end the program and its jobs or, with `--on-stop leave`, leave the
+//! jobs to the next start, which is the default for jobs on a Slurm cluster. With
+//! `--end-with-stdin`, the end of stdin has the same effect.
 
 mod arguments;
 mod env_file;
@@ -65,10 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         (Ok(runtime), Ok(Action::Node(command))) => {
             log_to_stderr();
-            let ended = runtime.block_on(command.run());
-            // A thread may still read standard input.
-            runtime.shutdown_background();
-            ended
+            runtime.block_on(command.run())
         }
         (Err(error), _) => Err(error.to_string()),
         (_, Err(error)) => Err(error),
