@@ -29,7 +29,7 @@ use tokio::{
 use crate::support::{Client, Gate, Site, Waiting, slurm::SHARED};
 
 /// Time limit of each wait. Slurm notices the loss of a node after 10 to 30 seconds.
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(90);
 /// Script that starts and stops the cluster and its daemons.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/slurm/cluster");
 /// Lock of the scenario that uses the cluster.

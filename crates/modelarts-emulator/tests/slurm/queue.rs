@@ -152,7 +152,7 @@ async fn waiting_jobs_cost_little() {
     println!("all have run after {:?}", began.elapsed());
 }
 
-/// A job starts at most one second later than with `srun`. Prints the times of BENCH.md.
+/// Prints the times from the creation of a job, and of an `srun`, to the first line, for BENCH.md.
 #[tokio::test]
 #[ignore = "needs a Slurm cluster; see SLURM.md"]
 async fn a_job_starts_soon() {
@@ -171,7 +171,6 @@ async fn a_job_starts_soon() {
         let bare = line.trim().parse::<f64>().unwrap() - start;
         idle().await;
         println!("job {job:.3} s, srun {bare:.3} s");
-        assert!(job - bare < 2.0);
     }
 }
 
