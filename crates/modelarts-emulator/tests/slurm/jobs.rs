@@ -2,6 +2,8 @@
 
 use std::net::TcpListener;
 
+use modelarts_emulator::jobs::Container;
+
 use super::*;
 
 /// Root of the repository.
@@ -82,6 +84,34 @@ async fn three_workers_meet_over_tcp() {
     }
     lab.states(&id, &["COMPLETED"]).await;
     assert_eq!(jobs_of(&id, "%N %C %m %b").await, ["n[1-3] 24 32G N/A"]);
+}
+
+/// Code that is written for a container of the service finds its paths, and the names of its workers.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn nodes_have_the_container_view() {
+    if Container::check().await.is_err() {
+        return;
+    }
+    let lab = Lab::with("", |builder| builder.container(Container::Auto)).await;
+    let script = "
+import os, socket
+import moxing
+print(os.getcwd(), os.path.isdir('/home/ma-user/modelarts/user-job-dir'), os.environ['HOME'])
+for host in os.environ['VC_WORKER_HOSTS'].split(','):
+    print(host.split('.')[0].rsplit('-', 2)[1:], socket.gethostbyname(host))
+";
+    let mut job = lab.job("view", 2, "");
+    lab.site.put("bucket/view/code/train.py", script);
+    job["algorithm"]["code_dir"] = "obs://bucket/view/code/".into();
+    job["algorithm"]["boot_file"] = "obs://bucket/view/code/train.py".into();
+    let id = lab.site.create(&job).await;
+    lab.reach(&id, "Completed").await;
+    let expected = "/home/ma-user/modelarts/user-job-dir/code True /home/ma-user\n\
+                    ['worker', '0'] 127.0.0.1\n['worker', '1'] 127.0.0.1\n";
+    for index in 0..2 {
+        assert_eq!(lab.log(&id, index).await, expected);
+    }
 }
 
 /// A worker exits with 7 when all have started: the job fails with its name, and the others end.

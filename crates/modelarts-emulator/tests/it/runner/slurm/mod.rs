@@ -325,6 +325,32 @@ async fn the_environment_is_that_of_the_prologue() {
     );
 }
 
+/// Jobs reach OBS over HTTP, which refuses requests without a signature, and get keys if asked.
+#[tokio::test]
+async fn obs_is_reachable_from_the_nodes_on_request() {
+    let cluster = Cluster::new();
+    cluster.put_code(
+        "import os, urllib.error, urllib.request\nurl = os.environ.get('S3_ENDPOINT')\nif url:\n    \
+         try:\n        urllib.request.urlopen(url + '/bucket/code/train.py')\n    \
+         except urllib.error.HTTPError as error:\n        print(error.code)\n\
+         print(url is not None, 'AWS_SECRET_ACCESS_KEY' in os.environ)\n",
+    );
+    let text = "obs-listen = \"127.0.0.1:0\"\n";
+    let config = cluster.place.path().join("obs.toml");
+    fs::write(&config, text).unwrap();
+    let flag = format!("--launcher-config={}", config.display());
+    for (flags, expected) in [
+        (vec![], "False False\n"),
+        (vec![&*flag], "403\nTrue False\n"),
+        (vec![&*flag, "--choose", "obs-keys=environment"], "403\nTrue True\n"),
+    ] {
+        let program = cluster.serve(&flags).await;
+        let id = program.create(&cpu_job(&format!("with-{}", flags.len()))).await;
+        assert_eq!(ended(&program, &id).await["phase"], "Completed");
+        assert_eq!(log(&program, &id, "worker-0").await, expected);
+    }
+}
+
 #[tokio::test]
 async fn a_job_has_the_options_of_its_time_limit_and_of_the_configuration() {
     let cluster = Cluster::new();
