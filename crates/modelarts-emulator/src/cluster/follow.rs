@@ -37,7 +37,7 @@ const LOOK_PERIOD: Duration = Duration::from_millis(500);
 /// Maximum time that a program may take to follow an order to stop, in addition to the grace period.
 const END_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What happens to a submission, as the queue and the journal show it.
+/// State of a submission, as the queue and the journal show it.
 #[derive(Debug, PartialEq, Eq)]
 enum Standing {
     /// Neither Slurm nor the shared directory knows it: it must be submitted.
