@@ -50,7 +50,6 @@ pub struct Config {
     #[serde(default)]
     environment: Vec<String>,
     /// Address of a network of the cluster on which the emulator serves OBS to its jobs.
-    #[cfg_attr(not(feature = "obs"), expect(dead_code, reason = "a file may set it in any build"))]
     pub(crate) obs_listen: Option<SocketAddr>,
     #[serde(default)]
     default: Options,
@@ -153,6 +152,10 @@ impl Config {
         let tables = tables.into_iter().flat_map(BTreeMap::values).chain([&config.default]);
         if { tables }.filter_map(|table| table.get(TIME)).any(|time| time.minutes().is_none()) {
             return Err(ConfigError("time must be a number of minutes, such as 1440".to_owned()));
+        }
+        if config.obs_listen.is_some_and(|address| address.ip().is_unspecified()) {
+            let text = "obs-listen must be an address that the nodes reach, such as 10.0.0.5:8081";
+            return Err(ConfigError(text.to_owned()));
         }
         for priority in config.priorities.keys() {
             if !["1", "2", "3"].contains(&priority.as_str()) {
@@ -366,6 +369,8 @@ mod tests {
         for (text, expected) in [
             ("[flavors.\"modelarts.vm.cpu.8U\"]", "must be a flavor"),
             ("[priorities.7]", "priorities.7 must be 1, 2 or 3"),
+            ("obs-listen = \"0.0.0.0:8081\"", "obs-listen must be an address that the nodes reach"),
+            ("[default]\ntime = \"1-00:00:00\"", "time must be a number of minutes"),
         ] {
             let error = Config::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
