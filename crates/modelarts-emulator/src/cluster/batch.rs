@@ -162,11 +162,9 @@ impl Program {
         job: Job,
         workers: Arc<Workers>,
     ) -> Result<Self, String> {
-        let site = &specification.site;
-        let unusable = |error: io::Error| format!("cannot use the shared directory: {error}");
-        let obs = ConfinedDir::create(&site.obs).map_err(unusable)?.with_umask_mode();
-        let files = WorkerFiles::new(&site.shared, obs.clone(), site.datasets.clone());
-        let files = files.map_err(unusable)?;
+        let files = WorkerFiles::shared(&specification.workers);
+        let files = files.map_err(|error| format!("cannot use the shared directory: {error}"))?;
+        let obs = files.obs.clone();
         let launcher = NodesLauncher { files, workers: Arc::clone(&workers) };
         let settings = Settings {
             timing: specification.timing,
@@ -191,14 +189,16 @@ impl Program {
         let journal = self.directory.journal();
         let mut recorder = Recorder::new(journal, Arc::clone(&self.state), self.id.clone());
         let is_ready = self.workers.are_ready();
+        let driver = self.state.store.read(&self.id, |job| Driver::new(&self.state, job, None));
+        let mut driver = driver.ok_or("the job was deleted")?;
         let driven = async {
             match self.before {
                 JobState::Running => {
-                    self.requeue(last).await;
+                    self.requeue(&mut driver, last).await;
                     retry(|| recorder.record(Entry::Requeued)).await;
                 }
                 // The job was being stopped when its nodes were lost.
-                JobState::Terminating => self.settle(StopReason::ByUser.into()).await,
+                JobState::Terminating => driver.settle(StopReason::ByUser.into()).await,
                 _ => {}
             }
             if self.state.store.read(&self.id, |job| job.lifecycle.settled) == Some(true) {
@@ -208,7 +208,7 @@ impl Program {
                 // If Slurm has ended the workers, it ends this program as well.
                 sleep(START_GRACE).await;
                 let cause = "srun did not start the workers; see the output of the job in Slurm";
-                return self.settle(Ending::Unprepared(cause.to_owned())).await;
+                return driver.settle(Ending::Unprepared(cause.to_owned())).await;
             }
             tokio::select! {
                 () = lifecycle::drive(Arc::clone(&self.state), self.id.clone(), None) => {}
@@ -234,10 +234,8 @@ impl Program {
 
     /// Records that the cluster has taken the nodes of the last run. Ends the job if it may not run
     /// again.
-    async fn requeue(&self, (output, at): (String, Option<Timestamp>)) {
+    async fn requeue(&self, driver: &mut Driver, (output, at): (String, Option<Timestamp>)) {
         let cause = commands::cause_in_output(&output);
-        let look = |job: &Job| Driver::new(&self.state, job, None);
-        let Some(mut driver) = self.state.store.read(&self.id, look) else { return };
         let ending = match cause {
             Some(Cause::Preempted) => Ending::Preempted,
             _ => Ending::NodeFault(driver.workers[0].task()),
@@ -247,13 +245,6 @@ impl Program {
             self.state.store.update(&self.id, |job| job.end_record(end));
         }
         if !driver.requeue(&ending).await {
-            driver.settle(ending).await;
-        }
-    }
-
-    async fn settle(&self, ending: Ending) {
-        let look = |job: &Job| Driver::new(&self.state, job, None);
-        if let Some(mut driver) = self.state.store.read(&self.id, look) {
             driver.settle(ending).await;
         }
     }

@@ -200,12 +200,12 @@ pub(super) async fn accounted_cause(id: &str) -> Option<Cause> {
     cause_of_state(&state)
 }
 
-/// Error of a submission.
+/// Error of a command. The text is a sentence that names the command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum SubmitError {
-    /// Slurm does not accept the job, for this reason.
+pub(super) enum CommandError {
+    /// Slurm has refused the command with this message.
     Rejected(String),
-    /// A later attempt may succeed. Slurm may have accepted the job nevertheless.
+    /// A later attempt may succeed. Slurm may have followed the command nevertheless.
     Later(String),
 }
 
@@ -215,7 +215,7 @@ pub(super) async fn submit(
     options: &[String],
     script: &Path,
     variables: &[(OsString, OsString)],
-) -> Result<String, SubmitError> {
+) -> Result<String, CommandError> {
     let mut command = Command::new("sbatch");
     command.arg("--parsable").args(options).arg(script);
     command.env_clear().envs(variables.iter().cloned()).current_dir("/");
@@ -223,12 +223,12 @@ pub(super) async fn submit(
         // In a federation, the name of the cluster follows.
         Ok(text) => match text.trim().split(';').next() {
             Some(id) if id.parse::<u64>().is_ok() => Ok(id.to_owned()),
-            _ => Err(SubmitError::Later(format!("sbatch printed {text:?} and no id"))),
+            _ => Err(CommandError::Later(format!("sbatch printed {text:?} and no id"))),
         },
-        Err(Failure::Refused(text)) if !LATER.iter().any(|part| text.contains(part)) => {
-            Err(SubmitError::Rejected(text))
+        Err(CommandError::Rejected(text)) if LATER.iter().any(|part| text.contains(part)) => {
+            Err(CommandError::Later(text))
         }
-        Err(Failure::Refused(text) | Failure::NoResponse(text)) => Err(SubmitError::Later(text)),
+        Err(error) => Err(error),
     }
 }
 
@@ -248,16 +248,10 @@ pub(super) async fn update(id: &str, changes: &[String]) -> Result<(), String> {
 /// Runs a command of Slurm, and returns its output. The error is a sentence that names the command.
 pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = output(program, Command::new(program).args(arguments)).await;
-    output.map_err(|(Failure::Refused(text) | Failure::NoResponse(text))| text)
+    output.map_err(|(CommandError::Rejected(text) | CommandError::Later(text))| text)
 }
 
-enum Failure {
-    /// The command has failed with this message.
-    Refused(String),
-    NoResponse(String),
-}
-
-async fn output(program: &str, command: &mut Command) -> Result<String, Failure> {
+async fn output(program: &str, command: &mut Command) -> Result<String, CommandError> {
     // These variables of the user hide jobs, or make `scancel` ask.
     let hides =
         |name: &str| ["SQUEUE_", "SCANCEL_", "SACCT_"].iter().any(|it| name.starts_with(it));
@@ -268,26 +262,25 @@ async fn output(program: &str, command: &mut Command) -> Result<String, Failure>
     let output = match tokio::time::timeout(COMMAND_TIMEOUT, output).await {
         Err(_) => {
             let limit = COMMAND_TIMEOUT.as_secs();
-            let text = format!("{program} did not respond within {limit} s");
-            return Err(Failure::NoResponse(text));
+            return Err(CommandError::Later(format!("{program} did not respond within {limit} s")));
         }
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Failure::Refused(format!(
+            return Err(CommandError::Rejected(format!(
                 "there is no {program} on the PATH: start the emulator on a machine with the \
                  commands of Slurm, such as a login node (package slurm-client of Debian)"
             )));
         }
         // A resource of this machine, such as descriptors or processes, may be exhausted.
         Ok(Err(error)) => {
-            return Err(Failure::NoResponse(format!("{program} cannot be started: {error}")));
+            return Err(CommandError::Later(format!("{program} cannot be started: {error}")));
         }
         Ok(Ok(output)) => output,
     };
     if !output.status.success() {
-        return Err(Failure::Refused(message(program, &output)));
+        return Err(CommandError::Rejected(message(program, &output)));
     }
     String::from_utf8(output.stdout)
-        .map_err(|_| Failure::NoResponse(format!("{program}: the output is not text")))
+        .map_err(|_| CommandError::Later(format!("{program}: the output is not text")))
 }
 
 fn message(program: &str, output: &Output) -> String {

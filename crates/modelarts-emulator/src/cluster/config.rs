@@ -1,9 +1,6 @@
 //! Configuration of the launcher: the options of `sbatch` for flavors, pools and priorities.
 
-use std::{
-    borrow::Borrow, collections::BTreeMap, env, ffi::OsString, net::SocketAddr, path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, env, ffi::OsString, net::SocketAddr, path::Path, sync::Arc};
 
 use serde::Deserialize;
 
@@ -66,13 +63,9 @@ pub struct Config {
 #[error("{0}")]
 pub struct ConfigError(String);
 
-type Options = BTreeMap<OptionName, OptionValue>;
+type Options = BTreeMap<String, OptionValue>;
 
-/// Name of an option of `sbatch`, one of [`OPTIONS`].
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(try_from = "String")]
-struct OptionName(String);
-
+/// Options of `sbatch` that can be set.
 const OPTIONS: [&str; 9] =
     ["partition", "qos", "reservation", "constraint", CPUS, "mem", "gres", "comment", TIME];
 const CPUS: &str = "cpus-per-task";
@@ -84,23 +77,6 @@ const COPY_MINUTES: u32 = 30;
 /// Variables of the emulator with which batch scripts start: those without which neither Slurm nor
 /// a shell works.
 const BASE_VARIABLES: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "SLURM_JWT"];
-
-impl TryFrom<String> for OptionName {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        match OPTIONS.contains(&&*name) {
-            true => Ok(Self(name)),
-            false => Err(format!("{name} must be one of {}", OPTIONS.join(", "))),
-        }
-    }
-}
-
-impl Borrow<str> for OptionName {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
 
 /// Value of an option: a number, or a non-empty text without control characters.
 #[derive(Clone, Debug, Deserialize)]
@@ -148,10 +124,23 @@ impl Config {
                 return Err(ConfigError(format!("flavors.\"{flavor}\" {text}")));
             }
         }
-        let tables = [&config.flavors, &config.pools, &config.priorities];
-        let tables = tables.into_iter().flat_map(BTreeMap::values).chain([&config.default]);
-        if { tables }.filter_map(|table| table.get(TIME)).any(|time| time.minutes().is_none()) {
-            return Err(ConfigError("time must be a number of minutes, such as 1440".to_owned()));
+        let tables = [
+            ("flavors", &config.flavors),
+            ("pools", &config.pools),
+            ("priorities", &config.priorities),
+        ];
+        let tables = tables.into_iter().flat_map(|(kind, tables)| {
+            tables.iter().map(move |(name, table)| (format!("{kind}.\"{name}\""), table))
+        });
+        for (table, options) in tables.chain([("default".to_owned(), &config.default)]) {
+            if let Some(name) = options.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+                let names = OPTIONS.join(", ");
+                return Err(ConfigError(format!("{table}: {name} must be one of {names}")));
+            }
+            if options.get(TIME).is_some_and(|time| time.minutes().is_none()) {
+                let text = "time must be a number of minutes, such as 1440";
+                return Err(ConfigError(format!("{table}: {text}")));
+            }
         }
         if config.obs_listen.is_some_and(|address| address.ip().is_unspecified()) {
             let text = "obs-listen must be an address that the nodes reach, such as 10.0.0.5:8081";
@@ -184,15 +173,15 @@ impl Config {
                 let wanted = hours.saturating_mul(60).saturating_add(COPY_MINUTES);
                 let most = options.get(TIME).and_then(OptionValue::minutes);
                 let minutes = most.map_or(wanted, |most| most.min(wanted));
-                options.insert(OptionName(TIME.to_owned()), OptionValue(minutes.to_string()));
+                options.insert(TIME.to_owned(), OptionValue(minutes.to_string()));
             }
-            arguments.extend(self.with_account(&options));
+            arguments.extend(options.iter().map(|(name, value)| format!("--{name}={}", value.0)));
         }
         arguments
     }
 
     /// Returns the command line of `srun`, which starts `program` as a worker of each role.
-    pub(super) fn workers(
+    pub(super) fn srun(
         &self,
         job: &Arc<JobRequest>,
         program: &Path,
@@ -251,6 +240,7 @@ impl Config {
 
     fn options(&self, request: &JobRequest, priority: i64) -> Options {
         let mut options = self.default.clone();
+        options.extend(self.account.clone().map(|account| ("account".to_owned(), account)));
         let flavor = request.flavor_id.as_deref();
         options.extend(match flavor.and_then(|flavor| self.flavors.get(flavor)) {
             Some(own) => own.clone(),
@@ -264,24 +254,17 @@ impl Config {
         }
         options
     }
-
-    fn with_account(&self, options: &Options) -> Vec<String> {
-        let account = self.account.iter().map(|account| ("account", account));
-        let options = options.iter().map(|(name, value)| (&*name.0, value));
-        let all = account.chain(options);
-        all.map(|(name, value)| format!("--{name}={}", value.0)).collect()
-    }
 }
 
 fn hardware(flavor: &Flavor) -> Options {
     let (cores, memory_gb) = flavor.size();
     let mut options = Options::from([
-        (OptionName(CPUS.to_owned()), OptionValue(cores.to_string())),
-        (OptionName("mem".to_owned()), OptionValue(format!("{memory_gb}G"))),
+        (CPUS.to_owned(), OptionValue(cores.to_string())),
+        ("mem".to_owned(), OptionValue(format!("{memory_gb}G"))),
     ]);
     if flavor.cards() > 0 {
         let cards = format!("gpu:{}", flavor.cards());
-        options.insert(OptionName("gres".to_owned()), OptionValue(cards));
+        options.insert("gres".to_owned(), OptionValue(cards));
     }
     options
 }
@@ -356,7 +339,6 @@ mod tests {
     fn a_wrong_file_is_refused_with_its_line() {
         for (text, expected) in [
             ("accuont = \"lab\"", "unknown field `accuont`"),
-            ("[default]\nnodes = 3", "nodes must be one of partition"),
             ("[default]\nqos = \"\"", "must be a text on one line that is not empty"),
             ("[default]\nmem = true", "must be a text or a whole number"),
             ("image = \"apptainer exec {image}\"", "must be a program followed by {command}"),
@@ -370,7 +352,8 @@ mod tests {
             ("[flavors.\"modelarts.vm.cpu.8U\"]", "must be a flavor"),
             ("[priorities.7]", "priorities.7 must be 1, 2 or 3"),
             ("obs-listen = \"0.0.0.0:8081\"", "obs-listen must be an address that the nodes reach"),
-            ("[default]\ntime = \"1-00:00:00\"", "time must be a number of minutes"),
+            ("[default]\nnodes = 3", "default: nodes must be one of partition"),
+            ("[pools.a]\ntime = \"1-00\"", "pools.\"a\": time must be a number of minutes"),
         ] {
             let error = Config::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

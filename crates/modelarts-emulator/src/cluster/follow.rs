@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use crate::{
     cluster::{
-        commands::{self, Cause, QUEUE_PERIOD, QueuedJob, SubmitError},
+        commands::{self, Cause, CommandError, QUEUE_PERIOD, QueuedJob},
         journal::Entry,
         layout::{Directory, Order, append, read_lines},
         system::SlurmSystem,
@@ -149,16 +149,18 @@ impl Follower {
         let mut stops = self.driver.stop.clone();
         loop {
             let ordered = self.ordered.map(|(stop, _)| stop);
-            tokio::select! {
+            let stop = tokio::select! {
                 biased;
                 stop = stops.wait_for(|stop| stop.is_some() && *stop != ordered) => {
-                    let stop = stop.ok().and_then(|stop| *stop).unwrap_or(StopReason::Deleted);
-                    if stop.is_end_of_emulator() && !self.stops_at_shutdown(stop) {
-                        return;
-                    }
-                    self.order(stop);
+                    stop.map_or(Some(StopReason::Deleted), |stop| *stop)
                 }
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep(pause) => None,
+            };
+            if let Some(stop) = stop {
+                if stop.is_end_of_emulator() && !self.stops_at_shutdown(stop) {
+                    return;
+                }
+                self.order(stop).await;
             }
             pause = match self.look().await {
                 Some(pause) => pause,
@@ -177,27 +179,39 @@ impl Follower {
         self.system.directory(&self.id, submission.number)
     }
 
+    /// Accesses files on another thread: a network file system may not respond for a long time.
+    async fn access<T: Default + Send + 'static>(
+        &self,
+        submission: &Submission,
+        access: impl FnOnce(Directory) -> T + Send + 'static,
+    ) -> T {
+        let directory = self.directory(submission);
+        spawn_blocking(move || access(directory)).await.unwrap_or_default()
+    }
+
     fn update(&self, change: impl FnOnce(&mut Submission)) {
         self.state.store.update(&self.id, |job| job.submission.as_mut().map(change));
     }
 
     /// Orders the program to stop the job, now or when it starts.
-    fn order(&mut self, stop: StopReason) {
+    async fn order(&mut self, stop: StopReason) {
         self.ordered = Some((stop, Instant::now()));
         let order = Order::Stop(if stop.is_end_of_emulator() { StopReason::ByUser } else { stop });
-        self.send(&order);
+        self.send(order).await;
     }
 
-    fn send(&self, order: &Order) {
+    async fn send(&self, order: Order) {
         let submission = self.state.store.read(&self.id, |job| job.submission.clone()).flatten();
         let Some(submission) = submission else { return };
-        let directory = self.directory(&submission);
-        // A job that was not submitted has no directory, and needs no order.
-        if directory.0.exists()
-            && let Err(error) = append(&directory.orders(), order)
-        {
-            tracing::warn!(job = self.id, %error, "an order cannot be written");
-        }
+        let write = move |directory: Directory| {
+            // A job that was not submitted has no directory, and needs no order.
+            if directory.0.exists()
+                && let Err(error) = append(&directory.orders(), &order)
+            {
+                tracing::warn!(?directory, %error, "an order cannot be written");
+            }
+        };
+        self.access(&submission, write).await;
     }
 
     /// Looks at the queue and the journal, and acts. Returns the time until the next look, or
@@ -244,7 +258,7 @@ impl Follower {
         let is_on_nodes = queued.is_some_and(|job| job.is_live() && !job.is_waiting());
         let output = match is_on_nodes {
             true => String::new(),
-            false => self.directory(&submission).last_output(),
+            false => self.access(&submission, |directory| directory.last_output()).await,
         };
         let standing =
             Standing::of(&submission, job_state, queued, commands::cause_in_output(&output));
@@ -256,7 +270,7 @@ impl Follower {
             }
             Standing::Running => {
                 if self.ordered.is_none_or(|(stop, _)| stop != StopReason::Shutdown) {
-                    self.stop_trials();
+                    self.stop_trials().await;
                 }
                 self.cancel_if_overdue(&submission).await;
                 Some(LOOK_PERIOD)
@@ -274,7 +288,7 @@ impl Follower {
                 Some(QUEUE_PERIOD)
             }
             Standing::Requeued(cause) => {
-                let ending = self.ending(cause, job_state, &output);
+                let ending = self.ending(cause, job_state, &output).await;
                 if self.driver.requeue(&ending).await {
                     return Some(QUEUE_PERIOD);
                 }
@@ -335,11 +349,11 @@ impl Follower {
                 self.update(|submission| submission.slurm_id = Some(id));
                 Some(LOOK_PERIOD)
             }
-            Err(SubmitError::Later(error)) => {
+            Err(CommandError::Later(error)) => {
                 self.wait_for(&format!("Slurm does not accept the job yet: {error}"));
                 Some(QUEUE_PERIOD)
             }
-            Err(SubmitError::Rejected(error)) => {
+            Err(CommandError::Rejected(error)) => {
                 let ending = Ending::Unprepared(format!("Slurm rejected the job: {error}"));
                 self.end(&Submission::default(), ending).await
             }
@@ -363,9 +377,9 @@ impl Follower {
             return self.end(&submission, stop.into()).await;
         }
         let ending = match cause {
-            Some(cause) => self.ending(cause, job_state, output),
+            Some(cause) => self.ending(cause, job_state, output).await,
             None if submission.run == BatchRun::Open => {
-                self.ending(Cause::NodeFault, job_state, output)
+                self.ending(Cause::NodeFault, job_state, output).await
             }
             None => Ending::Unprepared(format!(
                 "Slurm does not know the job {} any more, and it has not started",
@@ -382,7 +396,7 @@ impl Follower {
     }
 
     /// Returns how a run ended whose end is not in the journal, and writes this to its log.
-    fn ending(&self, cause: Cause, job_state: JobState, output: &str) -> Ending {
+    async fn ending(&self, cause: Cause, job_state: JobState, output: &str) -> Ending {
         let task = self.driver.workers[0].task();
         let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let is_queued = job_state == JobState::Queuing;
@@ -403,9 +417,10 @@ impl Follower {
             Cause::Memory => ("the job exceeded its memory in Slurm", exited(task, 137)),
         };
         if !is_queued {
+            let (system, worker) = (Arc::clone(&self.system), self.driver.workers[0].clone());
             let line = format!("{text}: {last}");
             // The state of the job reports the loss as well.
-            let _ = self.system.files().log(&self.driver.workers[0], &line);
+            let _ = spawn_blocking(move || system.files().log(&worker, &line)).await;
             self.driver.note(self.event(format!("Slurm: {text}")));
         }
         ending
@@ -420,7 +435,7 @@ impl Follower {
             self.driver.begin_stop(why);
         }
         // Without an emulator at the time, the job has ended earlier.
-        let at = self.directory(submission).last_change();
+        let at = self.access(submission, |directory| directory.last_change()).await;
         let at = at.filter(|_| submission.run == BatchRun::Open);
         if let Some(at) = at {
             let end = record_end(&ending, at.whole_second());
@@ -465,14 +480,14 @@ impl Follower {
         }
     }
 
-    fn stop_trials(&mut self) {
+    async fn stop_trials(&mut self) {
         let stopped = |job: &Job| {
             let stopped = job.trials.iter().filter(|trial| trial.stop);
             stopped.map(|trial| trial.id.clone()).collect::<Vec<_>>()
         };
         for trial in self.state.store.read(&self.id, stopped).unwrap_or_default() {
             if self.stopped_trials.insert(trial.clone()) {
-                self.send(&Order::StopTrial(trial));
+                self.send(Order::StopTrial(trial)).await;
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::{
     catalog::quirks::Quirks,
     clock::{timestamp::Timestamp, timing::Timing},
     job::state::{RestartOn, StopReason},
-    runner::process::{environment::ObsEndpoint, image_command::ImageCommand, view::Container},
+    runner::launcher::WorkerSettings,
 };
 
 /// Line that the program writes to the output of its script at the start of each run.
@@ -155,29 +155,11 @@ pub(super) struct Specification {
     pub(super) timing: Timing,
     pub(super) restart_on: RestartOn,
     pub(super) quirks: Quirks,
-    pub(super) site: Site,
+    pub(super) workers: WorkerSettings,
     /// Token that the workers expect in each call.
     pub(super) token: String,
     /// Arguments of `srun`, which starts the workers.
     pub(super) srun: Vec<String>,
-}
-
-/// Settings of the workers that do not depend on the job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Site {
-    /// Directory that the emulator shares with all nodes.
-    pub(super) shared: PathBuf,
-    pub(super) obs: PathBuf,
-    pub(super) datasets: Option<PathBuf>,
-    pub(super) nfs: PathBuf,
-    pub(super) log_cap: u64,
-    pub(super) least_disk: u64,
-    pub(super) install_packages: bool,
-    pub(super) is_offline: bool,
-    pub(super) image: Option<ImageCommand>,
-    pub(super) container: Container,
-    /// OBS over HTTP, if the nodes can reach it, with the keys of the user of the job.
-    pub(super) obs_http: Option<ObsEndpoint>,
 }
 
 /// Order of the emulator to the program of a submission.

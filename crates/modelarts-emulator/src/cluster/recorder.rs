@@ -44,28 +44,26 @@ impl Recorder {
 
     /// Writes what has changed. `entry` is the kind of the entry.
     pub(super) fn record(&mut self, entry: fn(Change) -> Entry) -> io::Result<()> {
-        let look = |job: &Job| ((job.state, job.history.clone()), job.trials.clone());
-        let Some((new_state, trials)) = self.state.store.read(&self.id, look) else {
-            return Ok(());
+        let is_new = |trial: &&Trial| self.trials.get(&trial.index) != Some(&mark(trial));
+        let look = |job: &Job| Change {
+            state: job.state,
+            history: job.history.clone(),
+            events: Vec::new(),
+            trials: job.trials.iter().filter(is_new).cloned().collect(),
+            trial_count: job.trials.len(),
         };
+        let Some(mut change) = self.state.store.read(&self.id, look) else { return Ok(()) };
         let mut events = self.state.store.events(&self.id).unwrap_or_default();
-        let new = events.split_off(self.events.min(events.len()));
-        let trial_count = trials.len();
-        let mark = |trial: &Trial| {
-            let iteration = trial.reports.last().map_or(0, |report| report.iteration);
-            (trial.id.clone(), iteration, trial.status, trial.stop)
-        };
-        let is_new = |trial: &Trial| self.trials.get(&trial.index) != Some(&mark(trial));
-        let trials: Vec<Trial> = trials.into_iter().filter(is_new).collect();
-        if new.is_empty() && trials.is_empty() && self.last.as_ref() == Some(&new_state) {
+        let count = events.len();
+        change.events = events.split_off(self.events.min(count));
+        let last = Some((change.state, change.history.clone()));
+        if change.events.is_empty() && change.trials.is_empty() && self.last == last {
             return Ok(());
         }
-        let (state, history) = new_state.clone();
-        let marks: Vec<_> = trials.iter().map(|trial| (trial.index, mark(trial))).collect();
-        let count = new.len();
-        append(&self.path, &entry(Change { state, history, events: new, trials, trial_count }))?;
-        self.events += count;
-        self.last = Some(new_state);
+        let marks: Vec<_> = change.trials.iter().map(|trial| (trial.index, mark(trial))).collect();
+        append(&self.path, &entry(change))?;
+        self.events = count;
+        self.last = last;
         self.trials.extend(marks);
         Ok(())
     }
@@ -87,4 +85,9 @@ impl Recorder {
         }
         Ok(())
     }
+}
+
+fn mark(trial: &Trial) -> TrialMark {
+    let iteration = trial.reports.last().map_or(0, |report| report.iteration);
+    (trial.id.clone(), iteration, trial.status, trial.stop)
 }

@@ -4,27 +4,20 @@ use std::{
     collections::BTreeSet,
     fmt, io,
     path::{PathBuf, absolute},
-    sync::Arc,
     time::Duration,
 };
 
-use futures::future::BoxFuture;
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
-    clock::Sleep,
     cluster::{
-        commands::{self, QueueReader, SubmitError},
+        commands::{self, CommandError, QueueReader},
         config::Config,
-        layout::{Directory, LAYOUT, Site, Specification},
+        layout::{Directory, LAYOUT, Specification},
     },
-    files::confined_dir::ConfinedDir,
-    job::{Job, worker::Worker},
-    metrics::usage::Usage,
+    job::Job,
     runner::{
-        launcher::{Exit, Launcher, Loss, Run, RunnerSettings, Step},
-        process::{environment::HostEnvironment, view::Container},
+        launcher::{Launcher, WorkerSettings},
         worker_files::WorkerFiles,
     },
     state::EmulatorState,
@@ -68,7 +61,7 @@ impl Slurm {
 
 pub(crate) struct SlurmSystem {
     files: WorkerFiles,
-    site: Site,
+    workers: WorkerSettings,
     program: PathBuf,
     pub(super) config: Box<Config>,
     pub(super) queue: QueueReader,
@@ -89,40 +82,31 @@ impl fmt::Debug for SlurmSystem {
 impl SlurmSystem {
     pub(crate) fn new(
         slurm: Slurm,
-        settings: RunnerSettings,
-        host: HostEnvironment,
-        container: Container,
+        files: WorkerFiles,
+        workers: WorkerSettings,
         is_temporary: bool,
-    ) -> io::Result<Arc<Self>> {
-        let shared = ConfinedDir::create(&slurm.shared)?.root().to_owned();
+    ) -> io::Result<Self> {
         let Slurm { program, config, .. } = slurm;
-        let (obs, datasets) = (settings.obs, settings.datasets);
-        Ok(Arc::new(Self {
-            site: Site {
-                nfs: absolute(settings.nfs.unwrap_or_else(|| shared.join("nfs")))?,
-                obs: obs.root().to_owned(),
-                datasets: datasets.clone().map(absolute).transpose()?,
-                log_cap: settings.log_cap,
-                least_disk: settings.least_disk,
-                install_packages: settings.install_packages,
-                is_offline: host.is_offline,
+        Ok(Self {
+            files,
+            workers: WorkerSettings {
+                place: absolute(workers.place)?,
+                datasets: workers.datasets.map(absolute).transpose()?,
+                nfs: absolute(workers.nfs)?,
                 image: config.image.clone(),
-                container,
-                obs_http: host.obs,
-                shared: shared.clone(),
+                ..workers
             },
-            files: WorkerFiles::new(&shared, obs, datasets)?,
             program: program.map_or_else(std::env::current_exe, absolute)?,
             config,
             queue: QueueReader::default(),
             commands: Semaphore::new(COMMANDS),
             is_temporary,
             own: parking_lot::Mutex::default(),
-        }))
+        })
     }
 
     pub(super) fn directory(&self, job_id: &str, number: u32) -> Directory {
-        Directory::new(&self.site.shared, job_id, number)
+        Directory::new(&self.workers.place, job_id, number)
     }
 
     /// Writes the files of a submission, and submits it. Returns the id in Slurm.
@@ -130,18 +114,18 @@ impl SlurmSystem {
         &self,
         state: &EmulatorState,
         job_id: &str,
-    ) -> Result<String, SubmitError> {
+    ) -> Result<String, CommandError> {
         // The semaphore is never closed.
         let _permit = self.commands.acquire().await;
-        let rejected = |error: &dyn fmt::Display| SubmitError::Rejected(error.to_string());
+        let rejected = |error: &dyn fmt::Display| CommandError::Rejected(error.to_string());
         let look = |job: &Job| {
             let number = job.submission.as_ref().map_or(0, |submission| submission.number);
             let directory = self.directory(job_id, number);
             let mut timing = state.settings.timing.clone();
             // The emulator has waited for this time before.
             timing.queuing = Duration::ZERO;
-            let mut site = self.site.clone();
-            if let Some(obs) = &mut site.obs_http {
+            let mut workers = self.workers.clone();
+            if let Some(obs) = &mut workers.host.obs {
                 obs.keys.retain(|user, _| *user == job.owner.user_id);
             }
             let specification = Specification {
@@ -151,9 +135,9 @@ impl SlurmSystem {
                 timing,
                 restart_on: state.settings.restart_on,
                 quirks: state.settings.quirks,
-                site,
+                workers,
                 token: uuid::Uuid::new_v4().to_string(),
-                srun: self.config.workers(&job.request, &self.program, &directory.0),
+                srun: self.config.srun(&job.request, &self.program, &directory.0),
             };
             let options = self.config.arguments(&job.request, job.settings.priority);
             io::Result::Ok((directory, specification, options))
@@ -162,10 +146,12 @@ impl SlurmSystem {
         let read = read.ok_or_else(|| rejected(&"the job does not exist"))?;
         let (directory, specification, mut options) = read.map_err(|error| rejected(&error))?;
         let script = self.config.script(&self.program, &["batch", &directory.0.to_string_lossy()]);
-        directory.write(&script, &specification).map_err(|error| {
-            SubmitError::Later(format!("cannot write to {}: {error}", directory.0.display()))
-        })?;
-        let output = directory.output();
+        let (output, script_file) = (directory.output(), directory.script());
+        let write = spawn_blocking(move || {
+            let written = directory.write(&script, &specification);
+            written.map_err(|error| format!("cannot write to {}: {error}", directory.0.display()))
+        });
+        write.await.unwrap_or_else(|error| Err(error.to_string())).map_err(CommandError::Later)?;
         // These options apply to the whole job, and must precede the first colon.
         options.splice(
             0..0,
@@ -176,7 +162,7 @@ impl SlurmSystem {
                 "--requeue".to_owned(),
             ],
         );
-        let id = commands::submit(&options, &directory.script(), &self.config.variables()).await?;
+        let id = commands::submit(&options, &script_file, &self.config.variables()).await?;
         self.own.lock().insert(id.clone());
         Ok(id)
     }
@@ -188,35 +174,6 @@ impl Launcher for SlurmSystem {
         &self.files
     }
 
-    fn perform(
-        self: Arc<Self>,
-        worker: Worker,
-        step: Step,
-        interrupt: CancellationToken,
-    ) -> BoxFuture<'static, io::Result<()>> {
-        Box::pin(async move {
-            let Step::Copy(transfer) = step else {
-                return Err(io::Error::other("the node was lost"));
-            };
-            let copy = move || self.files.copy(&worker, transfer, &interrupt);
-            let copied = tokio::task::spawn_blocking(copy).await;
-            copied.unwrap_or_else(|error| Err(io::Error::other(error)))
-        })
-    }
-
-    fn requirements(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Vec<String>> {
-        Box::pin(std::future::ready(Vec::new()))
-    }
-
-    fn start(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
-        let run: Box<dyn Run> = Box::new(Elsewhere);
-        Box::pin(std::future::ready(run))
-    }
-
-    fn usage(self: Arc<Self>, _worker: Worker) -> BoxFuture<'static, Option<Usage>> {
-        Box::pin(std::future::ready(None))
-    }
-
     /// Cancels the jobs if no later emulator knows them.
     fn kill_all(&self) {
         let own = std::mem::take(&mut *self.own.lock());
@@ -226,18 +183,5 @@ impl Launcher for SlurmSystem {
                 tracing::warn!(?own, %error, "jobs remain in Slurm");
             }
         }
-    }
-}
-
-/// Run on a node that this process does not reach.
-struct Elsewhere;
-
-impl Run for Elsewhere {
-    fn wait(&mut self) -> BoxFuture<'_, Exit> {
-        Box::pin(std::future::ready(Exit::Lost(Loss::NodeFault)))
-    }
-
-    fn terminate(&mut self, _grace: Sleep) -> BoxFuture<'_, Exit> {
-        self.wait()
     }
 }

@@ -26,13 +26,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cluster::{
-        layout::{Directory, Site, Specification},
+        layout::{Directory, Specification},
         workers::{Call, Command, Ready},
     },
-    files::confined_dir::ConfinedDir,
     job::worker::{Host, Worker},
     runner::{
-        launcher::{Exit, Launcher},
+        launcher::{Exit, Launcher, WorkerSettings},
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::LazySight},
         worker_files::WorkerFiles,
     },
@@ -53,7 +52,7 @@ pub(super) async fn serve(directory: &Directory) -> Result<(), String> {
     let worker = { all }.nth(rank).ok_or_else(|| format!("there is no worker {rank}"))?;
     let worker = Worker { user_id: job.owner.user_id, ..worker };
     let node = Arc::new(Node {
-        runner: Arc::new(runner(&specification.site, &worker).await?),
+        runner: Arc::new(runner(specification.workers, &worker).await?),
         worker: Mutex::new(worker),
         token: specification.token,
         stops: Mutex::default(),
@@ -176,28 +175,25 @@ impl Node {
 }
 
 /// Creates the runner of the node. Records of processes are beside the directory of the worker.
-async fn runner(site: &Site, worker: &Worker) -> Result<ProcessRunner, String> {
-    let unusable = |error| format!("cannot use the directory {}: {error}", site.shared.display());
-    let obs = ConfinedDir::create(&site.obs).map_err(unusable)?.with_umask_mode();
-    let files = WorkerFiles::new(&site.shared, obs, site.datasets.clone()).map_err(unusable)?;
+async fn runner(workers: WorkerSettings, worker: &Worker) -> Result<ProcessRunner, String> {
+    let place = workers.place.clone();
+    let unusable = |error| format!("cannot use the directory {}: {error}", place.display());
+    let files = WorkerFiles::shared(&workers).map_err(unusable)?;
     let directory = files.directory(worker).map_err(unusable)?.root().to_owned();
     let records = directory.with_added_extension("running");
     let settings = Settings {
-        nfs: site.nfs.clone(),
-        host: HostEnvironment {
-            // The emulator listens on a loopback address of another machine.
-            url: None,
-            obs: site.obs_http.clone(),
-            node: env::vars_os().filter(|(name, _)| !is_own(&name.to_string_lossy())).collect(),
-            path: env::var_os("PATH"),
-            is_offline: site.is_offline,
-        },
-        sight: LazySight::new(site.container, &directory).await?,
+        sight: LazySight::new(workers.container, &directory).await?,
         package: directory.with_added_extension("moxing"),
-        image: site.image.clone(),
-        log_cap: site.log_cap,
-        least_disk: site.least_disk,
-        install_packages: site.install_packages,
+        workers: WorkerSettings {
+            host: HostEnvironment {
+                // The emulator listens on a loopback address of another machine.
+                url: None,
+                node: env::vars_os().filter(|(name, _)| !is_own(&name.to_string_lossy())).collect(),
+                path: env::var_os("PATH"),
+                ..workers.host
+            },
+            ..workers
+        },
         temporary: None,
     };
     ProcessRunner::new(files, &directory, &records, settings).map_err(unusable)

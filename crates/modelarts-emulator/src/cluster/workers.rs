@@ -262,8 +262,6 @@ impl Launcher for NodesLauncher {
             timeout(USAGE_TIMEOUT, usage).await.ok().flatten().and_then(Result::ok).flatten()
         })
     }
-
-    fn kill_all(&self) {}
 }
 
 /// Run of the code of a worker on its node.

@@ -1,21 +1,21 @@
 //! Creation of the runner of an emulator from its settings.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustix::process::{Resource, getrlimit};
 
 use crate::{
     clock::Clock,
     emulator::error::StartError,
+    files::confined_dir::ConfinedDir,
     metrics::Metrics,
     runner::{
         Runner,
-        launcher::RunnerSettings,
-        process::{
-            ProcessRunner, Settings,
-            environment::HostEnvironment,
-            view::{Container, LazySight},
-        },
+        launcher::WorkerSettings,
+        process::{ProcessRunner, Settings, view::LazySight},
         simulated::{SimulatedRunner, script::Script},
         worker_files::WorkerFiles,
     },
@@ -56,6 +56,15 @@ impl RunnerKind {
         }
     }
 
+    /// Returns the directory with those of the workers.
+    pub(super) fn place<'a>(&'a self, data_dir: &'a Path) -> &'a Path {
+        match self {
+            #[cfg(feature = "slurm")]
+            Self::Slurm(slurm) => &slurm.shared,
+            Self::Process | Self::Simulated(_) => data_dir,
+        }
+    }
+
     /// Returns `true` if the nodes of jobs are assigned by a queue outside of the emulator.
     pub(super) const fn has_own_queue(&self) -> bool {
         match self {
@@ -86,33 +95,29 @@ impl From<Runner> for Created {
 pub(super) async fn create(
     kind: RunnerKind,
     data_dir: &Path,
-    settings: RunnerSettings,
-    host: HostEnvironment,
-    container: Container,
+    workers: WorkerSettings,
+    obs: ConfinedDir,
+    temporary: Option<PathBuf>,
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
 ) -> Result<Created, StartError> {
-    let unusable = |error| StartError::Directory(data_dir.to_owned(), error);
+    let place = workers.place.clone();
+    let unusable = |error| StartError::Directory(place.clone(), error);
+    let files = WorkerFiles::new(&place, obs, workers.datasets.clone()).map_err(unusable)?;
     match kind {
         RunnerKind::Simulated(script) => {
             let (clock, metrics) = (Arc::clone(clock), Arc::clone(metrics));
-            let runner = SimulatedRunner::new(data_dir, settings, script, clock, metrics);
-            Ok(Runner::Simulated(Arc::new(runner.map_err(unusable)?)).into())
+            let log_cap = workers.log_cap;
+            let runner = SimulatedRunner::new(files, log_cap, temporary, script, clock, metrics);
+            Ok(Runner::Simulated(Arc::new(runner)).into())
         }
         RunnerKind::Process => {
-            let files = WorkerFiles::new(data_dir, settings.obs, settings.datasets);
-            let files = files.map_err(unusable)?;
-            let sight = LazySight::new(container, data_dir).await;
+            let sight = LazySight::new(workers.container, data_dir).await;
             let settings = Settings {
                 sight: sight.map_err(StartError::Container)?,
                 package: data_dir.join("moxing"),
-                nfs: settings.nfs.unwrap_or_else(|| data_dir.join("nfs")),
-                host,
-                image: None,
-                log_cap: settings.log_cap,
-                least_disk: settings.least_disk,
-                install_packages: settings.install_packages,
-                temporary: settings.temporary,
+                workers,
+                temporary,
             };
             let [jobs, records] = ["jobs", "running"].map(|name| data_dir.join(name));
             let runner = ProcessRunner::new(files, &jobs, &records, settings).map_err(unusable)?;
@@ -120,11 +125,9 @@ pub(super) async fn create(
         }
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
-            let shared = slurm.shared.clone();
-            let place = settings.temporary.clone();
-            let is_temporary = place.is_some_and(|place| data_dir.starts_with(place));
-            let system = SlurmSystem::new(slurm, settings, host, container, is_temporary)
-                .map_err(|error| StartError::Directory(shared, error))?;
+            let is_temporary = temporary.is_some_and(|place| data_dir.starts_with(place));
+            let system = SlurmSystem::new(slurm, files, workers, is_temporary);
+            let system = Arc::new(system.map_err(unusable)?);
             let batch_system: Arc<dyn BatchSystem> = Arc::clone(&system) as _;
             let runner = Runner::Process(system);
             Ok(Created { runner, batch_system: Some(batch_system) })

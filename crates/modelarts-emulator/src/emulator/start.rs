@@ -28,7 +28,7 @@ use crate::{
     files::confined_dir::ConfinedDir,
     metrics::Metrics,
     runner::{
-        launcher::RunnerSettings,
+        launcher::WorkerSettings,
         process::environment::{HostEnvironment, ObsEndpoint, ObsKeys},
     },
     scheduler::Scheduler,
@@ -110,23 +110,36 @@ impl Builder {
         };
         let is_unlimited = self.runner.has_own_queue();
         let starts_processes = matches!(self.runner, RunnerKind::Process);
-        let settings = RunnerSettings {
-            obs: obs.clone(),
-            datasets: self.datasets.clone(),
-            nfs: self.nfs_root,
-            log_cap: self.log_cap.unwrap_or(LOG_CAP),
-            least_disk: self.least_disk.unwrap_or(LEAST_DISK),
-            install_packages: self.install_packages.unwrap_or(true),
-            temporary: temporary.as_ref().map(|place| place.path().to_owned()),
-        };
         let (kind, container) = (self.runner, self.container);
         #[cfg(all(feature = "slurm", feature = "obs"))]
         let host = match (&kind, on_cluster) {
             (RunnerKind::Slurm(_), address) => host.with_obs_at(address),
             _ => host,
         };
-        let created =
-            runner::create(kind, data.root(), settings, host, container, &clock, &metrics).await?;
+        let place = kind.place(data.root()).to_owned();
+        let workers = WorkerSettings {
+            nfs: self.nfs_root.unwrap_or_else(|| place.join("nfs")),
+            place,
+            obs: obs.root().to_owned(),
+            datasets: self.datasets.clone(),
+            log_cap: self.log_cap.unwrap_or(LOG_CAP),
+            least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+            install_packages: self.install_packages.unwrap_or(true),
+            image: None,
+            container,
+            host,
+        };
+        let temporary_place = temporary.as_ref().map(|place| place.path().to_owned());
+        let created = runner::create(
+            kind,
+            data.root(),
+            workers,
+            obs.clone(),
+            temporary_place,
+            &clock,
+            &metrics,
+        )
+        .await?;
         let pools = if self.pools.is_empty() { Pool::defaults() } else { self.pools };
         // If the launcher has a queue, only that queue limits the number of nodes.
         let unlimited = is_unlimited.then_some(u32::MAX);

@@ -46,7 +46,7 @@ impl ObsKeys {
 }
 
 /// Part of the environment of a worker that depends on its node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct HostEnvironment {
     /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
     pub(crate) url: Option<String>,

@@ -38,14 +38,12 @@ use crate::{
     job::{request::Start, worker::Worker},
     metrics::usage::{Meter, Usage},
     runner::{
-        launcher::Run,
-        launcher::{Launcher, Step},
+        launcher::{Exit, Launcher, Run, Step, WorkerSettings},
         process::{
-            environment::HostEnvironment,
             image_command::ImageCommand,
             log_pump::Pump,
             python::{Python, python3},
-            run::{ActiveRuns, FailedStart, ProcessRun, Started},
+            run::{ActiveRuns, COMMAND_NOT_FOUND, ProcessRun, Started},
             view::{HOSTS, LazySight, RUN_OPTIONS, Stage, ViewStatus, host_table},
         },
         worker_files::WorkerFiles,
@@ -67,19 +65,11 @@ const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model o
 
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
-    pub(crate) nfs: PathBuf,
-    pub(crate) host: HostEnvironment,
+    pub(crate) workers: WorkerSettings,
     /// View of this machine for the code, unless the code runs in an image.
     pub(crate) sight: LazySight,
     /// Directory for the wheel of MoXing.
     pub(crate) package: PathBuf,
-    /// Command that runs code in an image. `None` if this machine's files replace the image.
-    pub(crate) image: Option<ImageCommand>,
-    pub(crate) log_cap: u64,
-    /// Minimum free disk space for a successful pre-check, in bytes.
-    pub(crate) least_disk: u64,
-    pub(crate) install_packages: bool,
     /// Temporary directory to remove when the process of the emulator has ended.
     pub(crate) temporary: Option<PathBuf>,
 }
@@ -108,7 +98,7 @@ impl ProcessRunner {
             .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
         let free = self.files.free_space(worker);
         let free = free.map_err(|error| format!("disk-size cache: {error}"))?;
-        let needed = self.settings.least_disk;
+        let needed = self.settings.workers.least_disk;
         if free < needed {
             return Err(format!("disk-size cache: {free} bytes are free, and {needed} are needed"));
         }
@@ -138,7 +128,7 @@ impl ProcessRunner {
         file: &str,
         interrupt: &CancellationToken,
     ) -> io::Result<String> {
-        if !self.settings.install_packages {
+        if !self.settings.workers.install_packages {
             return Err(io::Error::other("this emulator installs no packages"));
         }
         let python = python3().await;
@@ -176,7 +166,7 @@ impl ProcessRunner {
         if let Err(error) = self.files.log(worker, &line) {
             tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
         }
-        Box::new(FailedStart)
+        Box::new(Exit::Code(COMMAND_NOT_FOUND))
     }
 
     /// Starts the process group of a worker, whose output and errors share the log.
@@ -210,13 +200,14 @@ impl ProcessRunner {
         let interpreters: Vec<&Path> = interpreters.collect();
         let python = interpreters.first().copied();
         let (program, arguments) = self.command(worker, &directory, &stage, python)?;
-        let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
+        let (pump, output) =
+            Pump::new(self.files.open_logs(worker)?, self.settings.workers.log_cap)?;
         // This step may fail, and therefore precedes the start of the process.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
         let run = self.runs.processes.run_mark(root, trial);
-        let host = &self.settings.host;
+        let host = &self.settings.workers.host;
         let variables =
             environment::variables(worker, &stage, &interpreters, packages, host, &run.variable);
         let words = start_gate::words(program, arguments, &variables);
@@ -291,7 +282,7 @@ impl ProcessRunner {
 
     /// Returns the command for images, if one is configured and the job of the worker has an image.
     fn image_command(&self, worker: &Worker) -> Option<&ImageCommand> {
-        let image = self.settings.image.as_ref();
+        let image = self.settings.workers.image.as_ref();
         image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
 }
@@ -314,14 +305,7 @@ impl Launcher for ProcessRunner {
         Box::pin(async move {
             match step {
                 Step::PreCheck => self.pre_check(&worker).map_err(io::Error::other),
-                Step::Copy(transfer) => {
-                    let copy = move || {
-                        self.runs.drain_log(&worker);
-                        self.files.copy(&worker, transfer, &interrupt)
-                    };
-                    let copied = spawn_blocking(copy).await;
-                    copied.unwrap_or_else(|error| Err(io::Error::other(error)))
-                }
+                Step::Copy(transfer) => self.copy(worker, transfer, interrupt).await,
                 Step::Install(file) => self.install(&worker, &file, interrupt).await,
             }
         })

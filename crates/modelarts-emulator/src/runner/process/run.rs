@@ -157,7 +157,7 @@ impl ProcessRun {
 /// Exit code of a run for which the operating system reports none.
 const EXIT_CODE_LOST: i32 = 255;
 /// Exit code of a shell for a command that it cannot find.
-const COMMAND_NOT_FOUND: i32 = 127;
+pub(super) const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
     fn pid(&self) -> Option<u32> {
@@ -197,17 +197,5 @@ impl Run for ProcessRun {
             self.clean_up().await;
             Exit::Code(code)
         })
-    }
-}
-
-pub(super) struct FailedStart;
-
-impl Run for FailedStart {
-    fn wait(&mut self) -> BoxFuture<'_, Exit> {
-        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
-    }
-
-    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, Exit> {
-        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }
 }

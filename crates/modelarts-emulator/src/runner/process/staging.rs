@@ -65,7 +65,7 @@ impl ProcessRunner {
             VolumeSource::Nfs(server) => {
                 let (server, path) = server.split_once(':').unwrap_or((server, ""));
                 let below = Path::new(server).join(path.trim_start_matches('/'));
-                ConfinedDir::create(&self.settings.nfs)?.directory(&below)
+                ConfinedDir::create(&self.settings.workers.nfs)?.directory(&below)
             }
         }
     }

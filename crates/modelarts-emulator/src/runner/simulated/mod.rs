@@ -4,7 +4,7 @@
 mod plan;
 pub(crate) mod script;
 
-use std::{collections::HashMap, io, path::Path, sync::Arc};
+use std::{collections::HashMap, io, path::PathBuf, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use crate::{
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
-        launcher::{Exit, Loss, Run, RunnerSettings},
+        launcher::{Exit, Loss, Run},
         process::watchdog::Watchdog,
         simulated::script::{RunFault, Script, ScriptedRun},
         worker_files::{WorkerFiles, append_capped},
@@ -51,21 +51,22 @@ struct LogProgress {
 
 impl SimulatedRunner {
     pub(crate) fn new(
-        data_dir: &Path,
-        settings: RunnerSettings,
+        files: WorkerFiles,
+        log_cap: u64,
+        temporary: Option<PathBuf>,
         script: Script,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            files: WorkerFiles::new(data_dir, settings.obs, None)?,
+    ) -> Self {
+        Self {
+            files,
             script,
             clock,
             metrics,
-            log_cap: settings.log_cap,
+            log_cap,
             running: Mutex::default(),
-            watchdog: Watchdog::new(Default::default(), settings.temporary),
-        })
+            watchdog: Watchdog::new(Default::default(), temporary),
+        }
     }
 
     pub(super) fn behaviour(&self, worker: &Worker) -> ScriptedRun {

@@ -8,7 +8,8 @@ sbatch.lost    message with which sbatch fails although the job is in the queue
 sbatch.gate    port on which sbatch waits when the job is in the queue
 nodes.gate     port on which a job waits for nodes; without it, nodes are free
 squeue.error   message with which squeue fails
-squeue.gate    port on which squeue waits before it prints the queue
+squeue.gate    port on which squeue waits before it reads the queue
+squeue.late    port on which squeue waits when it has read the queue
 squeue.format  format of a line of squeue, with {id}, {name}, {state} and {reason}
 sacct.states   output of sacct; without it, there is no accounting database
 script         batch script in place of that of a job
@@ -180,9 +181,10 @@ def squeue():
     wait_at_gate("squeue.gate")
     fail_if_set("squeue.error")
     form = setting("squeue.format") or "{id}|{state}|{reason}|{name}"
-    for file in (STATE / "jobs").iterdir():
-        name, state, reason, _, _ = file.read_text().split("\n")
-        print(form.format(id=file.name, name=name, state=state, reason=reason))
+    jobs = [(file.name, file.read_text().split("\n")) for file in (STATE / "jobs").iterdir()]
+    wait_at_gate("squeue.late")
+    for number, (name, state, reason, _, _) in jobs:
+        print(form.format(id=number, name=name, state=state, reason=reason))
 
 
 def scancel():

@@ -108,6 +108,30 @@ async fn a_preempted_job_runs_again_with_the_same_id() {
     assert_eq!(cluster.submissions().len(), 1);
 }
 
+/// The queue was read before the job started, and printed when it runs.
+#[tokio::test]
+async fn a_job_that_starts_while_the_queue_is_read_is_not_requeued() {
+    let (cluster, gate) = (Cluster::new(), Gate::new().await);
+    cluster.put_code(&(gate.python() + "gate()\n"));
+    let nodes = cluster.gate("nodes.gate").await;
+    let program = cluster.serve(&[]).await;
+    let id = program.create(&cpu_job("starts")).await;
+    event(&program, &id, "Resources").await;
+    let queue = cluster.gate("squeue.late").await;
+    let old_queue = timeout(LIMIT, queue.reached()).await.unwrap();
+    cluster.unset("squeue.late");
+    timeout(LIMIT, nodes.reached()).await.unwrap().let_through().await;
+    let code = timeout(LIMIT, gate.reached()).await.unwrap();
+    old_queue.let_through().await;
+    poll(&program, &id, |status| (status["phase"] == "Running").then_some(())).await;
+    code.let_through().await;
+    let status = ended(&program, &id).await;
+    assert_eq!(
+        (&status["phase"], end_reasons(&status)),
+        (&json!("Completed"), vec!["job completed"])
+    );
+}
+
 /// The cluster runs jobs again while there is no emulator.
 #[tokio::test]
 async fn a_job_that_is_requeued_without_an_emulator_has_its_records() {
