@@ -146,8 +146,12 @@ async fn waiting_jobs_cost_little() {
     assert!(children.split_whitespace().count() <= 1, "{children}");
     slurm("scontrol", &["update", "PartitionName=low", "State=UP"]).await;
     for id in &ids {
-        let details = ends::end(&program.client, id).await;
-        ends::check_end(&program.client, &details, 1, 0.0, 0).await;
+        // The times of many jobs that start at once depend on the load of the machine.
+        let status = &ends::end(&program.client, id).await["status"];
+        assert_eq!(
+            (&status["phase"], end_reasons(status)),
+            (&json!("Completed"), vec!["job completed"])
+        );
     }
     println!("all have run after {:?}", began.elapsed());
 }
