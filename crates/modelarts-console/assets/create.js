@@ -5,6 +5,8 @@ import { dropZones } from "./drop.js";
 const FORM = "application/x-www-form-urlencoded";
 const DELAY = 250;
 const POLL = 500;
+/** Name of the kept fields. A copy of a job has fields of its own. */
+const KEPT = `form of ${location.pathname}${location.search}`;
 const NOT_CREATED = "The job was not created.";
 
 const form = document.getElementById("create");
@@ -23,6 +25,30 @@ function fields(action) {
     data.set("action", action);
   }
   return data.toString();
+}
+
+/** Keeps the fields for this tab, so that a reload and the way back do not lose them. */
+function keep() {
+  const data = new FormData(form);
+  data.delete("csrf");
+  sessionStorage.setItem(KEPT, new URLSearchParams(data));
+}
+
+/** Fills in the fields that were kept. */
+function restore() {
+  const kept = new URLSearchParams(sessionStorage.getItem(KEPT) ?? "");
+  for (const [name, value] of kept) {
+    const list = /^(\w+)\[\d+\]/.exec(name)?.[1];
+    const rows = list && form.querySelector(`[data-list="${list}"]`);
+    if (rows && !form.elements[name]) {
+      addRow(rows, /\[(\d+)\]/.exec(name)[1]);
+    }
+    // The value of a group of radio buttons is that of the chosen one.
+    if (form.elements[name]) {
+      form.elements[name].value = value;
+    }
+  }
+  document.getElementById("kept").hidden = kept.size === 0;
 }
 
 /** Returns the id of a control by its name. */
@@ -182,6 +208,7 @@ async function create(button) {
     stop = pollProgress();
     const result = await request("/create", { method: "POST", body: fields("create"), type: FORM });
     if (result.location) {
+      sessionStorage.removeItem(KEPT);
       location.assign(result.location);
       return;
     }
@@ -197,12 +224,12 @@ async function create(button) {
   }
 }
 
-/** Adds a row to a list. */
-function addRow(list) {
+/** Adds a row to a list, by default with the next number. */
+function addRow(list, given) {
   const rows = list.querySelector("[data-rows]");
   const numbers = Array.from(rows.querySelectorAll("[name]"), (control) =>
     Number(/\[(\d+)\]/.exec(control.name)[1]));
-  const number = String(Math.max(-1, ...numbers) + 1);
+  const number = given ?? String(Math.max(-1, ...numbers) + 1);
   const row = list.querySelector("template").content.firstElementChild.cloneNode(true);
   for (const element of [row, ...row.querySelectorAll("*")]) {
     for (const attribute of element.attributes) {
@@ -211,7 +238,7 @@ function addRow(list) {
   }
   rows.append(row);
   reveal(row);
-  row.querySelector("input, select")?.focus();
+  return row;
 }
 
 /** Removes a row with its files. */
@@ -220,6 +247,7 @@ function removeRow(row) {
   zones.clear(row);
   row.remove();
   list.querySelector("[data-add]").focus();
+  keep();
   checkSoon();
 }
 
@@ -250,6 +278,7 @@ const zones = dropZones(form, checkSoon);
 
 form.addEventListener("input", (event) => {
   touched.add(event.target.name);
+  keep();
   limitFlavors();
   checkSoon();
 });
@@ -261,7 +290,7 @@ form.addEventListener("focusout", (event) => {
 });
 form.addEventListener("click", (event) => {
   if (event.target.closest("[data-add]")) {
-    addRow(event.target.closest("[data-list]"));
+    addRow(event.target.closest("[data-list]")).querySelector("input, select")?.focus();
   } else if (event.target.closest("[data-remove]")) {
     removeRow(event.target.closest("[data-row]"));
   }
@@ -281,5 +310,12 @@ form.addEventListener("submit", (event) => {
 });
 // A page that comes back from the history of the browser has its old state.
 window.addEventListener("pageshow", check);
+document.getElementById("start-over").addEventListener("click", () => {
+  sessionStorage.removeItem(KEPT);
+  location.reload();
+});
 reveal(document);
+if (!showsAll) {
+  restore();
+}
 limitFlavors();

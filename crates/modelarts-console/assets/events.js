@@ -69,6 +69,9 @@ function open() {
     events: add,
     end: () => {
       status.textContent = "The job has ended.";
+      // No event follows, so there is nothing to refresh.
+      live.closest("label").hidden = true;
+      region.setAttribute("aria-live", "off");
     },
   });
 }

@@ -79,7 +79,7 @@ async function refresh() {
 /** Gives the stages of the time line widths by their durations. */
 function showWidths() {
   for (const step of root.querySelectorAll(".timeline .step")) {
-    step.style.flexGrow = 1 + Math.log2(1 + Number(step.dataset.seconds));
+    step.style.flexGrow = Math.max(1, Number(step.dataset.seconds));
   }
 }
 
@@ -115,6 +115,11 @@ async function copy(event) {
 
 root.addEventListener("click", openDialog);
 root.addEventListener("click", copy);
+root.addEventListener("input", ({ target }) => {
+  if (target.form) {
+    target.form.dataset.edited = "";
+  }
+});
 for (const button of root.querySelectorAll("button[data-copy]")) {
   button.hidden = false;
 }

@@ -1,34 +1,20 @@
 // List of jobs: live rows, times in the zone of the user, and changes of several jobs.
 import { banner, errorText, request, stream } from "./page.js";
 import { patch, patchEach } from "./patch.js";
+import { durationSince } from "./times.js";
 
 const AGE_INTERVAL = 10_000;
 
 const form = document.getElementById("bulk");
-/** Time by which the clock of the service is ahead, in milliseconds. */
-const AHEAD = Number(form.dataset.ahead) * 1_000;
 const rows = document.getElementById("rows");
 const news = document.getElementById("news");
 const selectAll = document.getElementById("select-all");
-
-/** Returns a time span in its two largest units, such as `2m51s`. */
-function duration(seconds) {
-  const parts = [
-    [Math.floor(seconds / 86_400), "d"],
-    [Math.floor(seconds / 3_600) % 24, "h"],
-    [Math.floor(seconds / 60) % 60, "m"],
-    [Math.floor(seconds) % 60, "s"],
-  ];
-  const first = Math.max(0, parts.findIndex(([count]) => count > 0));
-  const shown = seconds < 1 ? [[0, "s"]] : parts.slice(first, first + 2);
-  return shown.map(([count, unit]) => `${count}${unit}`).join("");
-}
 
 /** Writes ages, and times of their titles in the zone of the user. */
 function writeAges() {
   for (const time of document.querySelectorAll("time[data-age]")) {
     const created = new Date(time.dateTime);
-    const age = duration(Math.max(0, (Date.now() + AHEAD - created) / 1_000));
+    const age = durationSince(created);
     if (time.textContent !== age) {
       time.textContent = age;
     }
@@ -37,9 +23,13 @@ function writeAges() {
 }
 
 /** Changes the rows to those of the server. Rows that remain keep their selection and the focus. */
-function showRows(html) {
+function showRows(data) {
+  const { ids, html } = JSON.parse(data);
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const row = (id) => template.content.getElementById(id) ?? document.getElementById(id);
   const hadFocus = rows.contains(document.activeElement);
-  patch(rows, html);
+  patch(rows, ids.map((id) => row(`job-${id}`)?.outerHTML ?? "").join(""));
   if (hadFocus && !rows.contains(document.activeElement)) {
     document.getElementById("main").focus();
   }
@@ -70,6 +60,9 @@ function showSelection() {
   selectAll.checked = all > 0 && chosen.length === all;
   selectAll.indeterminate = chosen.length > 0 && chosen.length < all;
   const text = chosen.length === 0 ? "Select jobs in the list." : `${chosen.length} selected`;
+  for (const button of document.querySelectorAll("#bulk-actions button")) {
+    button.disabled = chosen.length === 0;
+  }
   const element = document.getElementById("selected");
   if (element.textContent !== text) {
     element.textContent = text;
@@ -89,10 +82,6 @@ function count(number) {
 /** Opens the dialog that confirms the change of a button for the selected jobs. */
 function confirm({ value: action, dataset: { verb, effect } }) {
   const chosen = selection();
-  if (chosen.length === 0) {
-    news.textContent = "Select jobs in the list first.";
-    return;
-  }
   const cannot = chosen.filter((box) => !("canStop" in box.dataset)).length;
   const note = ` Jobs that have ended or are being stopped do not change: ${cannot} of these.`;
   const dialog = document.getElementById("confirm");

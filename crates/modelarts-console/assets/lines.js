@@ -3,9 +3,11 @@ import { request } from "./page.js";
 
 /** Maximum number of lines that are read at once. */
 const CHUNK = 500;
+/** Maximum number of new lines that are read at once. */
+const MANY = 2000;
 /** Maximum number of lines in the page. */
 const MOST = 5000;
-/** Pause after lines were left out, in milliseconds. */
+/** Pause after many new lines, in milliseconds. */
 const PAUSE = 250;
 /** Distance from the end of the window at which more lines are read, in pixels. */
 const EDGE = 400;
@@ -115,21 +117,21 @@ export class LineWindow {
   }
 
   /**
-   * Shows the end. If many lines have arrived since, only the last of them are read: a log may grow
-   * faster than a page can show it.
+   * Shows the end. If more lines have arrived than the page can have, only the last of them are
+   * read: a log may grow faster than a page can show it.
    */
   follow() {
     this.following ??= this.enqueue(async () => {
       // Lines that arrive from now on need another call.
       this.following = null;
-      const isFarBehind = this.total - this.last > CHUNK;
-      if (isFarBehind) {
+      const behind = this.total - this.last;
+      if (behind > MOST) {
         await this.replace(Math.max(1, this.total - CHUNK + 1));
-      } else if (this.last < this.total) {
-        await this.append();
+      } else if (behind > 0) {
+        await this.append(MANY);
       }
       this.element.scrollTop = this.element.scrollHeight;
-      if (isFarBehind) {
+      if (behind > CHUNK) {
         await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
     });
@@ -161,8 +163,8 @@ export class LineWindow {
     this.changed();
   }
 
-  async append() {
-    this.element.append(...(await this.read(this.last + 1, CHUNK)));
+  async append(count = CHUNK) {
+    this.element.append(...(await this.read(this.last + 1, count)));
     this.trimStart();
     this.changed();
   }

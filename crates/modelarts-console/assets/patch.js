@@ -79,10 +79,11 @@ function patchNode(target, wanted) {
     }
     return;
   }
-  // The user works in an open dialog, and scripts have written a time in the zone of the user.
+  // The user works in an open dialog or has edited a form, and scripts have written a time in the zone of the user.
   const name = target.localName;
   const isSameTime = () => target.getAttribute("datetime") === wanted.getAttribute("datetime");
-  if ((name === "dialog" && target.open) || (name === "time" && isSameTime() && target.title)) {
+  const isInUse = (name === "dialog" && target.open) || "edited" in target.dataset;
+  if (isInUse || (name === "time" && isSameTime() && target.title)) {
     return;
   }
   const kept = name === "details" ? ["open"] : name === "time" ? ["title"] : ["style"];

@@ -1,4 +1,4 @@
-// Times in the zone of the user.
+// Times in the zone of the user, and durations that continue.
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const short = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -30,3 +30,40 @@ function showTime(element) {
   element.textContent = format.format(time);
   element.title = value;
 }
+
+/** Time by which the clock of the service is ahead of that of this computer, in milliseconds. */
+const AHEAD = Number(document.body.dataset.ahead ?? 0) * 1_000;
+
+/** Returns a time span in its two largest units, such as `2m51s`. */
+function duration(seconds) {
+  const parts = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3_600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [Math.floor(seconds) % 60, "s"],
+  ];
+  const first = Math.max(0, parts.findIndex(([count]) => count > 0));
+  const shown = seconds < 1 ? [[0, "s"]] : parts.slice(first, first + 2);
+  return shown.map(([count, unit]) => `${count}${unit}`).join("");
+}
+
+/**
+ * Returns the time that has passed since a time of the service, such as `2m51s`.
+ *
+ * @param {Date} start Start of the time span.
+ */
+export function durationSince(start) {
+  return duration(Math.max(0, (Date.now() + AHEAD - start) / 1_000));
+}
+
+/** Continues the durations of what runs. */
+function showDurations() {
+  for (const element of document.querySelectorAll("[data-since]")) {
+    const text = durationSince(new Date(element.dataset.since));
+    if (element.textContent !== text) {
+      element.textContent = text;
+    }
+  }
+}
+
+setInterval(showDurations, 1_000);

@@ -10,6 +10,8 @@ const COLOURS = {
 /** Dashes of lines, so that lines differ by more than their colour. */
 const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 5], [16, 4], [1, 5], [10, 2, 2, 2, 2, 2]];
 const HEIGHT = 260;
+/** Distances of labels of the time axis in seconds. The service has a value for each minute. */
+const INCREMENTS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080].map((minutes) => minutes * 60);
 
 const root = document.getElementById("job");
 const element = document.getElementById("usage");
@@ -21,6 +23,28 @@ let charts = [];
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function colourOf(index) {
+  const colours = COLOURS[dark.matches ? "dark" : "light"];
+  return colours[index % colours.length];
+}
+
+function dashOf(index) {
+  return DASHES[(index + Math.floor(index / COLOURS.light.length)) % DASHES.length];
+}
+
+/** Returns a piece of a line for the legend. */
+function sample(stroke, dash) {
+  const make = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    return made;
+  };
+  const svg = make("svg", { width: 36, height: 10, "aria-hidden": "true", class: "sample" });
+  const line = { x1: 0, y1: 5, x2: 36, y2: 5, stroke, "stroke-width": 2, "stroke-dasharray": dash.join(" ") };
+  svg.append(make("line", line));
+  return svg;
 }
 
 /** Returns the times of an axis as the user writes them, with the date where it changes. */
@@ -38,7 +62,6 @@ function clockTimes(_, ticks) {
 }
 
 function options(chart, width) {
-  const colours = COLOURS[dark.matches ? "dark" : "light"];
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
   const percent = (value) => (value === null || value === undefined ? "–" : `${value.toFixed(1)} %`);
   const time = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "short" });
@@ -46,14 +69,15 @@ function options(chart, width) {
     width,
     height: HEIGHT,
     scales: { y: { range: [0, 100] } },
-    axes: [{ ...axis, values: clockTimes }, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} %`), size: 56 }],
+    axes: [{ ...axis, values: clockTimes, incrs: INCREMENTS, space: 80 }, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} %`), size: 56 }],
     cursor: { drag: { x: true, y: false } },
+    legend: { markers: { width: 0 } },
     series: [
       { label: "Time", value: (_, at) => (at === null ? "–" : time.format(new Date(at * 1000))) },
       ...chart.series.map((series, index) => ({
         label: series.label,
-        stroke: colours[index % colours.length],
-        dash: DASHES[(index + Math.floor(index / colours.length)) % DASHES.length],
+        stroke: colourOf(index),
+        dash: dashOf(index),
         width: 2,
         spanGaps: false,
         value: (_, value) => percent(value),
@@ -71,6 +95,7 @@ function makeButtons(plot, chart, hidden) {
     const show = () => {
       label.setAttribute("aria-pressed", String(plot.series[index + 1].show));
     };
+    label.prepend(sample(colourOf(index), dashOf(index)));
     label.tabIndex = 0;
     label.setAttribute("role", "button");
     label.title = `Shows or hides ${name}`;

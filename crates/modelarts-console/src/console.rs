@@ -226,7 +226,7 @@ impl ConsoleBuilder {
                 context: self.context,
                 is_read_only: self.is_read_only,
                 interval,
-                port: address.port(),
+                address,
                 cookie: format!("modelarts-console-{}", address.port()),
             },
             access,

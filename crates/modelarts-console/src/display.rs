@@ -52,6 +52,12 @@ pub fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the start of the run of a running job.
+pub(crate) fn running_since(job: &Job) -> Option<Timestamp> {
+    let last = job.runs().last().and_then(|run| time_of_seconds(run.start_at));
+    last.or_else(|| job.started_at()).filter(|_| job.phase() == Phase::Running)
+}
+
 /// Returns the name of a job, or its id if it has none.
 pub(crate) fn name(job: &Job) -> &str {
     match job.name() {

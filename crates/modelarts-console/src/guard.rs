@@ -1,6 +1,6 @@
 //! Checks of each request: host, origin, session and CSRF token.
 
-use std::net::Ipv4Addr;
+use std::net::SocketAddr;
 
 use askama::Template;
 use axum::{
@@ -86,7 +86,7 @@ pub(crate) async fn guard(
 /// Returns an error if the host, session, origin, CSRF token or read-only mode forbids a request.
 async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Request, Problem> {
     let headers = request.headers();
-    check_host(headers, state.settings.port)?;
+    check_host(headers, state.settings.address)?;
     let path = request.uri().path();
     if path == LOGIN || path.starts_with(ASSETS) {
         return Ok(request);
@@ -105,11 +105,10 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     if request.method() == Method::GET || request.method() == Method::HEAD {
         return Ok(request);
     }
-    if state.settings.is_read_only && path != CHECK && path != LOGOUT {
-        return Err(Problem::forbidden("this page is read-only")
-            .with_advice("start it without --read-only to change jobs"));
+    if path != CHECK && path != LOGOUT {
+        state.check_writable()?;
     }
-    check_origin(headers, state.settings.port)?;
+    check_origin(headers, state.settings.address)?;
     let forged = || {
         Problem::forbidden("the request does not come from a page of this site")
             .with_advice("reload the page and try again")
@@ -136,23 +135,24 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
 }
 
 /// Returns an error if `Host` is not a loopback host with this port. Prevents DNS rebinding.
-fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
+fn check_host(headers: &HeaderMap, own: SocketAddr) -> Result<(), Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
     match host.and_then(|host| host.to_str().ok()) {
-        Some(host) if more.is_none() && is_own(host, port) => Ok(()),
+        Some(host) if more.is_none() && is_own(host, own) => Ok(()),
         host => Err(Problem::forbidden(format!(
-            "the host must be 127.0.0.1, localhost or [::1] with the port {port}, and is {:?}",
+            "the host must be 127.0.0.1, localhost or [::1] with the port {}, and is {:?}",
+            own.port(),
             host.unwrap_or_default()
         ))),
     }
 }
 
 /// Returns an error if a request has an `Origin` of another site.
-fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
+fn check_origin(headers: &HeaderMap, own: SocketAddr) -> Result<(), Problem> {
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
-        let is_own = origin.strip_prefix("http://").is_some_and(|host| is_own(host, port));
+        let is_own = origin.strip_prefix("http://").is_some_and(|host| is_own(host, own));
         if !is_own {
             return Err(Problem::forbidden(format!("the request comes from the site {origin:?}")));
         }
@@ -161,14 +161,14 @@ fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
 }
 
 /// Returns `true` if a host and port denote this server.
-fn is_own(host: &str, port: u16) -> bool {
+fn is_own(host: &str, own: SocketAddr) -> bool {
     let Some((name, found)) = host.rsplit_once(':') else {
         return false;
     };
-    found == port.to_string()
-        && (name == "[::1]"
+    found == own.port().to_string()
+        && (["127.0.0.1", "[::1]"].contains(&name)
             || name.eq_ignore_ascii_case("localhost")
-            || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()))
+            || host == own.to_string())
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -48,6 +48,8 @@ pub(crate) struct Layout {
     pub(crate) assets: String,
     /// Sentence about a difference between the clocks of the service and of this machine.
     pub(crate) clock_note: Option<String>,
+    /// Seconds by which the clock of the service is ahead of that of this machine.
+    pub(crate) ahead: i64,
 }
 
 impl Layout {
@@ -61,6 +63,7 @@ impl Layout {
             is_read_only: state.settings.is_read_only,
             has_emulator: state.emulator.is_some(),
             assets: assets::base(),
+            ahead: state.cached.clock.ahead(),
             clock_note: state.cached.clock.note().filter(|_| !visitor.csrf.is_empty()),
         }
     }
@@ -86,6 +89,21 @@ pub(crate) fn fragment(template: &impl Template) -> Result<String, Problem> {
     template
         .render()
         .map_err(|error| Problem::internal(format!("the page cannot be rendered: {error}")))
+}
+
+/// Returns a text as HTML, in which parts between backticks are code.
+pub(crate) fn with_code(text: &str) -> String {
+    let escaped = askama::filters::escape(text, askama::filters::Html);
+    let escaped = escaped.map(|text| text.to_string()).unwrap_or_default();
+    let parts: Vec<&str> = escaped.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return escaped;
+    }
+    let parts = parts.into_iter().enumerate().map(|(index, part)| match index % 2 {
+        0 => part.to_owned(),
+        _ => format!("<code>{part}</code>"),
+    });
+    parts.collect()
 }
 
 #[derive(Template)]
@@ -146,4 +164,18 @@ pub(crate) fn send_events(
 ) -> Response {
     let alive = KeepAlive::new().interval(KEEP_ALIVE);
     Sse::new(events).keep_alive(alive).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_between_backticks_are_code() {
+        assert_eq!(
+            with_code("set `a<b>` & `c`"),
+            "set <code>a&#60;b&#62;</code> &#38; <code>c</code>"
+        );
+        assert_eq!(with_code("a ` alone"), "a ` alone");
+    }
 }

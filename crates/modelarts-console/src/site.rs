@@ -1,6 +1,6 @@
 //! `Site`: the state that all requests share.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{net::SocketAddr, ops::Deref, sync::Arc, time::Duration};
 
 use axum::extract::{FromRequest, Request};
 use modelarts_ext::{Client, Job, JobHandle, client::CurrentUser};
@@ -44,7 +44,8 @@ pub(crate) struct Settings {
     pub(crate) context: Option<String>,
     pub(crate) is_read_only: bool,
     pub(crate) interval: Duration,
-    pub(crate) port: u16,
+    /// Address on which the page is served.
+    pub(crate) address: SocketAddr,
     /// Name of the session cookie. It contains the port, because all ports of a host share their
     /// cookies.
     pub(crate) cookie: String,
@@ -84,6 +85,15 @@ impl Site {
                 Err(problem)
             }
             read => Ok(read?),
+        }
+    }
+
+    /// Returns a problem if the page permits no changes.
+    pub(crate) fn check_writable(&self) -> Result<(), Problem> {
+        match self.settings.is_read_only {
+            false => Ok(()),
+            true => Err(Problem::forbidden("this page is read-only")
+                .with_advice("start it without --read-only to change jobs")),
         }
     }
 

@@ -4,7 +4,8 @@ use askama::Template;
 use axum::{
     Router,
     extract::{Path, State as Shared},
-    response::Redirect,
+    http::StatusCode,
+    response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
 
@@ -40,6 +41,7 @@ async fn confirm(
     UserRequest { state, visitor, .. }: UserRequest,
     action: Action,
 ) -> Result<Page<ConfirmPage>, Problem> {
+    state.check_writable()?;
     let job = state.job(&id).await?;
     let name = display::name(&job).to_owned();
     let title = format!("{} {name}", action.verb());
@@ -63,11 +65,32 @@ async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<
     Ok(Redirect::to("/jobs"))
 }
 
-async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
-    let UserRequest { state, fields, .. } = request;
+/// Page after another user has changed the description in the meantime.
+#[derive(Template)]
+#[template(path = "job/description.html")]
+struct DescriptionPage {
+    layout: Layout,
+    id: String,
+    /// Description that the service has.
+    current: String,
+    /// Text of this user.
+    text: String,
+}
+
+async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     // Browsers submit a line break as CRLF.
-    let text = fields.get("description").unwrap_or_default();
-    job.set_description(text.replace("\r\n", "\n").trim()).await?;
-    Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+    let field =
+        |name| fields.all(name).next().map(|text| text.replace("\r\n", "\n").trim().to_owned());
+    let text = field("description").unwrap_or_default();
+    let metadata = job.details().metadata.as_deref();
+    let current = metadata.and_then(|metadata| metadata.description.clone()).unwrap_or_default();
+    if field("before").is_some_and(|before| before != current.trim()) && text != current {
+        let layout = Layout::new(&state, &visitor, Section::Jobs, "Description");
+        let page = DescriptionPage { layout, id: job.id().to_owned(), current, text };
+        return Ok((StatusCode::CONFLICT, Page(page)).into_response());
+    }
+    job.set_description(&text).await?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id())).into_response())
 }

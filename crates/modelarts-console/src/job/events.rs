@@ -1,5 +1,7 @@
 //! Tab with the events of a job.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::{Router, extract::Path, routing::get};
 use modelarts_ext::{Event, Timestamp, types::EventLevel};
@@ -44,8 +46,9 @@ impl EventFilter {
     }
 
     fn matches(&self, row: &EventRow) -> bool {
+        // The service writes sources in different cases, such as `K8S` and `K8s`.
         let is = |wanted: &Option<String>, value: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted == value)
+            wanted.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(value))
         };
         let text = self.text.as_deref().unwrap_or_default();
         is(&self.level, &row.level)
@@ -154,18 +157,18 @@ fn choices(
     value: impl Fn(&EventRow) -> &str,
     label: impl Fn(&str) -> String,
 ) -> Vec<Choice> {
-    let mut counts = std::collections::BTreeMap::new();
-    counts.extend(selected.map(|selected| (selected, 0)));
-    for row in all {
-        *counts.entry(value(row)).or_insert(0) += 1;
+    let mut counts = BTreeMap::new();
+    let values = all.iter().map(|row| (value(row), 1));
+    for (value, count) in values.chain(selected.map(|selected| (selected, 0))) {
+        counts.entry(value.to_lowercase()).or_insert((value, 0)).1 += count;
     }
     let choice = |(value, count): (&str, usize)| Choice {
         value: value.to_owned(),
         label: label(value),
         count,
-        is_selected: selected == Some(value),
+        is_selected: selected.is_some_and(|selected| selected.eq_ignore_ascii_case(value)),
     };
-    counts.into_iter().map(choice).collect()
+    counts.into_values().map(choice).collect()
 }
 
 #[derive(Template)]

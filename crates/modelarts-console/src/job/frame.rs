@@ -117,7 +117,8 @@ pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result
         symbol,
         detail: detail.filter(|detail| detail != phase.as_str()),
         created: created.map(|time| time.to_string()).unwrap_or_default(),
-        ran: job.time_run().map(display::duration),
+        // The timeline shows how long a job has been running.
+        ran: job.time_run().filter(|_| job.is_final()).map(display::duration),
         can_stop: can_stop(job),
         phase: phase.to_string(),
         csrf: visitor.csrf.clone(),

@@ -12,6 +12,9 @@ use crate::{
     snippets::Snippets,
 };
 
+/// Maximum length of the original name in that of a further job; a name has at most 64 characters.
+const MAX_STEM: usize = 62;
+
 #[derive(Template)]
 #[template(path = "job/request.html")]
 struct RequestPage {
@@ -33,7 +36,7 @@ async fn request(
     let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Request).await?;
-    let mut body = job.copy_as(job.name()).await?.body();
+    let mut body = job.copy_as(copy_name(job.name())).await?.body();
     let mut secrets = Secrets::of(&fields);
     secrets.apply(&mut body);
     let snippets = Snippets::new(&state.client, state.settings.context.as_deref(), &body);
@@ -48,4 +51,10 @@ async fn request(
             ("body", "Body of the request", snippets.body),
         ],
     }))
+}
+
+/// Returns the name of a further job: the service accepts each name once.
+fn copy_name(name: &str) -> String {
+    let stem: String = name.chars().take(MAX_STEM).collect();
+    format!("{stem}-2")
 }

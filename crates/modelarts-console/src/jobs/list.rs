@@ -39,8 +39,6 @@ pub(crate) struct ListPage {
     /// Address of the stream of changes; `None` if the search is invalid or rejected.
     stream: Option<String>,
     address: String,
-    /// Number of seconds by which the clock of the service is ahead of that of this machine.
-    ahead: i64,
 }
 
 pub(crate) async fn list(request: UserRequest) -> Page<ListPage> {
@@ -57,7 +55,6 @@ pub(crate) async fn list(request: UserRequest) -> Page<ListPage> {
         can_create: false,
         stream: None,
         address: "/jobs".to_owned(),
-        ahead: 0,
     };
     let query = match Query::parse(&fields) {
         Ok(query) => query,
@@ -78,7 +75,7 @@ pub(crate) async fn list(request: UserRequest) -> Page<ListPage> {
     page.can_create = query == Query::default() && !state.settings.is_read_only;
     let (listing, counts, ()) =
         join!(query.read(&state), query.count(&state), state.compare_clocks());
-    page.ahead = state.cached.clock.ahead();
+    page.layout.ahead = state.cached.clock.ahead();
     page.layout.clock_note = state.cached.clock.note();
     let (found, counts) = (listing.as_ref().ok(), counts.ok());
     page.view = ListView::new(&state, &query, found, counts.as_ref());

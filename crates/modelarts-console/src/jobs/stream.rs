@@ -1,10 +1,11 @@
 //! Stream of the changes of a list, as server-sent events.
 //!
-//! `rows` and `counts` contain the HTML of these parts of the page. `interrupted` contains the
-//! reason why the service does not return the list, and `resumed` ends the interruption. Each event
-//! has a complete part, so a page that reconnects misses nothing; its position only saves events.
+//! `rows` contains the ids of all rows, and the HTML of those that have changed. `counts` contains
+//! the HTML of this part of the page. `interrupted` contains the reason why the service does not
+//! return the list, and `resumed` ends the interruption. A page that reconnects with the position of
+//! other rows receives all rows.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use axum::{
     http::HeaderMap,
@@ -12,6 +13,7 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 use modelarts_ext::types::Phase;
+use serde_json::json;
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
         view::{ListView, position},
     },
     live::{
-        lists::{Interruption, ListParts, ListState, ListWatch},
+        lists::{Interruption, ListParts, ListState, ListWatch, RenderedPart},
         pool::Viewer,
     },
     page::{last_position, message, send_events, signal},
@@ -35,6 +37,8 @@ const COUNTS_AGE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 struct Sent {
     rows: u64,
+    /// Hashes of the rows by the ids of their jobs.
+    row_versions: HashMap<String, u64>,
     counts: u64,
     interruption: Option<Interruption>,
 }
@@ -80,7 +84,7 @@ impl Sent {
     fn at(text: &str) -> Self {
         let (rows, counts) = text.split_once('.').unwrap_or_default();
         let [rows, counts] = [rows, counts].map(|hex| u64::from_str_radix(hex, 16).unwrap_or(0));
-        Self { rows, counts, interruption: None }
+        Self { rows, counts, ..Self::default() }
     }
 
     /// Returns the events that update a page to this state.
@@ -89,8 +93,16 @@ impl Sent {
         if let Some(ListParts { rows, counts }) = &state.parts {
             if self.rows != rows.version {
                 self.rows = rows.version;
-                events.push(self.event("rows", &rows.html));
+                let ids: Vec<&String> = rows.rows.iter().map(|(id, _)| id).collect();
+                let is_new = |(id, row): &&(String, RenderedPart)| {
+                    self.row_versions.get(id) != Some(&row.version)
+                };
+                let new: String =
+                    rows.rows.iter().filter(is_new).map(|(_, row)| &*row.html).collect();
+                events.push(self.event("rows", &json!({ "ids": ids, "html": new }).to_string()));
             }
+            let versions = rows.rows.iter().map(|(id, row)| (id.clone(), row.version));
+            self.row_versions = versions.collect();
             if self.counts != counts.version {
                 self.counts = counts.version;
                 events.push(self.event("counts", &counts.html));

@@ -16,7 +16,7 @@ use crate::{
         query::{Counts, Listing, PAGE_SIZE, Query},
         search::Key,
     },
-    live::lists::RenderedPart,
+    live::lists::{RenderedPart, RenderedRows},
     page::fragment,
     problem::Problem,
     site::State,
@@ -36,7 +36,10 @@ pub(crate) struct JobRow {
     pub(crate) why: String,
     /// Time of the creation, RFC 3339; empty if it is not known.
     pub(crate) created: String,
+    /// Running time of a job that has ended.
     pub(crate) ran: String,
+    /// Start of the run of a running job, RFC 3339.
+    pub(crate) since: String,
     pub(crate) nodes: String,
     pub(crate) flavor: String,
     pub(crate) user: String,
@@ -50,7 +53,7 @@ impl JobRow {
         let metadata = details.metadata.as_deref();
         let phase = job.phase();
         let (style, symbol) = phase_style(&phase);
-        let created = job.created_at();
+        let (created, since) = (job.created_at(), display::running_since(job));
         let place = resource
             .and_then(|resource| resource.pool_id.clone().or_else(|| resource.flavor_id.clone()));
         Self {
@@ -62,7 +65,12 @@ impl JobRow {
             symbol,
             why: problem.or_else(|| job.status_reason()).unwrap_or_default(),
             created: created.map(|time| time.to_string()).unwrap_or_default(),
-            ran: job.time_run().map(display::duration).unwrap_or_default(),
+            ran: job
+                .time_run()
+                .filter(|_| since.is_none())
+                .map(display::duration)
+                .unwrap_or_default(),
+            since: since.map(|time| time.to_string()).unwrap_or_default(),
             nodes: resource
                 .and_then(|resource| resource.node_count)
                 .map(|nodes| nodes.to_string())
@@ -106,17 +114,36 @@ pub(crate) struct Pages {
     pub(crate) last: Option<String>,
 }
 
+/// Times of a row that change even if the job does not. Scripts continue them.
+#[derive(Default)]
+pub(crate) struct Times {
+    pub(crate) age: String,
+    /// Running time of a running job.
+    pub(crate) ran: String,
+}
+
+impl Times {
+    fn new(job: &Job, now: SystemTime) -> Self {
+        let span = |start: Option<Timestamp>| {
+            let span = start.map(|start| Timestamp::from(now).duration_since(start));
+            span.map(display::duration).unwrap_or_default()
+        };
+        Self { age: span(job.created_at()), ran: span(display::running_since(job)) }
+    }
+}
+
 pub(crate) struct ListView {
-    /// Rows, each with the age of the job, which changes even if the job does not.
-    pub(crate) rows: Vec<(JobRow, String)>,
+    pub(crate) rows: Vec<(JobRow, Times)>,
     pub(crate) summary: Summary,
     pub(crate) is_read_only: bool,
 }
 
 #[derive(Template)]
-#[template(path = "jobs/rows.html")]
-struct RowsPart<'a> {
+#[template(path = "jobs/row.html")]
+struct RowPart<'a> {
     view: &'a ListView,
+    row: &'a JobRow,
+    times: &'a Times,
 }
 
 #[derive(Template)]
@@ -135,7 +162,8 @@ impl ListView {
     ) -> Self {
         let now = state.cached.clock.now();
         let rows = listing.into_iter().flat_map(|listing| {
-            listing.jobs.iter().map(|job| (JobRow::new(job, &listing.problems), age(job, now)))
+            let jobs = listing.jobs.iter();
+            jobs.map(|job| (JobRow::new(job, &listing.problems), Times::new(job, now)))
         });
         Self {
             rows: rows.collect(),
@@ -148,9 +176,16 @@ impl ListView {
         query.stream_address(Some(&position(self.rows_version(), version(&self.summary))))
     }
 
-    /// Renders the rows. Their hash does not include the ages, which scripts update.
-    pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
-        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: self.rows_version() })
+    /// Renders the rows. Their hashes do not include the [`Times`].
+    pub(crate) fn rows_part(&self) -> Result<RenderedRows, Problem> {
+        let rows = self.rows.iter().map(|(row, times)| {
+            let html = fragment(&RowPart { view: self, row, times })?;
+            Ok((row.id.clone(), RenderedPart { html, version: version(row) }))
+        });
+        Ok(RenderedRows {
+            rows: rows.collect::<Result<_, Problem>>()?,
+            version: self.rows_version(),
+        })
     }
 
     fn rows_version(&self) -> u64 {
@@ -236,11 +271,6 @@ impl Pages {
             last: count.filter(|count| *count != page).map(address),
         })
     }
-}
-
-fn age(job: &Job, now: SystemTime) -> String {
-    let age = job.created_at().map(|created| Timestamp::from(now).duration_since(created));
-    age.map(display::duration).unwrap_or_default()
 }
 
 /// Returns a number with commas, such as `10,000`.

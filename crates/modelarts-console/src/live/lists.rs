@@ -10,6 +10,14 @@ pub(crate) struct RenderedPart {
     pub(crate) version: u64,
 }
 
+/// Rows of a list in their order, with the ids of their jobs.
+#[derive(Clone, Debug)]
+pub(crate) struct RenderedRows {
+    pub(crate) rows: Vec<(String, RenderedPart)>,
+    /// Hash of all rows and their order.
+    pub(crate) version: u64,
+}
+
 /// State of a list of jobs after the last poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListState {
@@ -21,7 +29,7 @@ pub(crate) struct ListState {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ListParts {
-    pub(crate) rows: RenderedPart,
+    pub(crate) rows: RenderedRows,
     /// Phases with the numbers of jobs, and links to other pages of the list.
     pub(crate) counts: RenderedPart,
 }

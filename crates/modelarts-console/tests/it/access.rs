@@ -232,6 +232,7 @@ async fn another_host_is_rejected() {
         ("Host: 127.0.0.1:1\r\n".to_owned(), 403),
         (format!("Host: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}\r\n"), 403),
         (format!("Host: 10.0.0.1:{port}\r\n"), 403),
+        (format!("Host: 127.0.0.2:{port}\r\n"), 403),
         (String::new(), 403),
     ];
     for (host, status) in cases {

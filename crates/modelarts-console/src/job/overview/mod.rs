@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::{
     access::visitor::{Fields, Secrets, Visitor},
     job::{
+        MAX_DESCRIPTION,
         frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
         summary,
@@ -18,8 +19,6 @@ use crate::{
     problem::Problem,
     site::{State, UserRequest},
 };
-
-const MAX_DESCRIPTION: usize = 256;
 
 #[derive(Template)]
 #[template(path = "job/overview.html")]

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use modelarts_ext::{
     Job, Timestamp,
-    types::{Stage, StageName, StageRecord},
+    types::{Phase, Stage, StageName, StageRecord},
 };
 
 use crate::display;
@@ -126,6 +126,8 @@ fn spans_of_times(job: &Job) -> Vec<Span> {
 
 fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec<Step> {
     let last = spans.len().saturating_sub(1);
+    let has_failed = !is_last_run || job.is_final() && job.phase() != Phase::Completed;
+    let last_stage = spans.iter().rposition(|span| !span.is_end).filter(|_| has_failed);
     let (phase_style, phase_symbol) = display::phase_style(&job.phase());
     let steps = spans.into_iter().enumerate().map(|(index, span)| {
         let is_last = is_last_run && index == last;
@@ -138,6 +140,11 @@ fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec
             (true, _) if is_last => (job.phase().to_string(), phase_style, phase_symbol),
             (_, true) => (span.name, "current", phase_symbol),
             (true, false) => (span.name, "stopped", "↻"),
+            // The run ended in this stage.
+            (false, false) if last_stage == Some(index) && is_last_run => {
+                (span.name, phase_style, phase_symbol)
+            }
+            (false, false) if last_stage == Some(index) => (span.name, "failed", "✗"),
             (false, false) => (span.name, "done", "✓"),
         };
         let shown = length.filter(|_| !span.is_end);

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
+    display,
     job::{
         frame::{JobFrame, Tab, load_shared},
         usage::series::{Chart, charts},
@@ -168,7 +169,13 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, 
             true if job.started_at().is_none() => {
                 "The job never ran, so there are no values.".to_owned()
             }
-            true => "The service has no values of this job.".to_owned(),
+            true => match job.time_run().map(display::duration) {
+                Some(ran) => format!(
+                    "The service measures the usage once a minute, and has no value of this job, \
+                     which ran {ran}."
+                ),
+                None => "The service has no values of this job.".to_owned(),
+            },
             false => "There are no values yet. The service has the first ones a few minutes after \
                       the start of the job."
                 .to_owned(),

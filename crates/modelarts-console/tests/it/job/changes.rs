@@ -33,6 +33,27 @@ async fn the_description_can_be_changed_and_removed() {
     assert_eq!(read().await, "");
 }
 
+/// The second of two writers sees the text of the first, and keeps his own.
+#[tokio::test]
+async fn a_description_that_another_user_has_changed_is_not_replaced_unseen() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "shared"})).await;
+    let address = format!("/jobs/{id}/description");
+    let write = async |before, text| {
+        fixture.form(&address, &[("before", before), ("description", text)]).await
+    };
+    assert_eq!(write("", "of\r\nAda").await.status(), 303);
+    let late = write("", "of Bob <b>").await;
+    assert_eq!(late.status(), 409);
+    let page = late.text().await.unwrap();
+    assert_has(&page, &["<p class=\"description\">of\nAda</p>", ">of Bob &#60;b&#62;</textarea>"]);
+    assert_has(&page, &["name=\"before\" value=\"of\nAda\""]);
+    assert_eq!(write("of\r\nAda", "of Bob").await.status(), 303);
+    let job = fixture.client().training_jobs().get(&id).await.unwrap();
+    let metadata = job.details().metadata.clone().unwrap();
+    assert_eq!(metadata.description.as_deref(), Some("of Bob"));
+}
+
 #[tokio::test]
 async fn a_running_job_is_stopped_after_a_question() {
     let fixture = Fixture::start().await;
@@ -89,5 +110,7 @@ async fn a_read_only_page_offers_no_change() {
     }
     let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
     assert_eq!(response.status(), 403);
+    let question = fixture.request("GET", &format!("/jobs/{id}/stop")).send().await.unwrap();
+    assert_eq!(question.status(), 403);
     fixture.client().training_jobs().get(&id).await.unwrap();
 }

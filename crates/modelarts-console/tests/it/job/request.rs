@@ -23,7 +23,7 @@ async fn the_request_is_shown_as_body_command_program_and_curl() {
             .replace("&#38;", "&")
     };
     let job = fixture.client().training_jobs().get(&id).await.unwrap();
-    let body = job.copy_as("again").await.unwrap().body();
+    let body = job.copy_as("again-2").await.unwrap().body();
     assert_eq!(serde_json::from_str::<Value>(&text("body")).unwrap(), body);
     let command = text("command");
     assert_eq!(text("rust"), include_str!("../programs/again.rs"));
@@ -31,7 +31,7 @@ async fn the_request_is_shown_as_body_command_program_and_curl() {
     assert!(!command.contains("--set"), "{command}");
     assert!(
         command.starts_with(
-            "modelarts submit --context team obs://bucket/code/train.py \\\n  --name again \\\n"
+            "modelarts submit --context team obs://bucket/code/train.py \\\n  --name again-2 \\\n"
         ),
         "{command}"
     );

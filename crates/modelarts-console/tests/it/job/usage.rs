@@ -77,6 +77,11 @@ async fn usage_without_values_says_why() {
     let ended = seed_one(&fixture, json!({"name": "never", "phase": "Abnormal"})).await;
     let page = fixture.page(&format!("/jobs/{ended}/usage")).await;
     assert_has(&page, &["The job never ran, so there are no values."]);
+    let short = json!({"name": "short", "phase": "Completed", "created": "2026-01-15T08:30:00Z",
+                       "started": "2026-01-15T08:30:00Z", "ended": "2026-01-15T08:30:21Z"});
+    let short = seed_one(&fixture, short).await;
+    let page = fixture.page(&format!("/jobs/{short}/usage")).await;
+    assert_has(&page, &["once a minute, and has no value of this job, which ran 21s."]);
     let ran = seed_one(&fixture, json!({"name": "ran"})).await;
     let fault = Fault::error(400, "ModelArts.0001", "no metrics");
     let rule = FaultRule::once("ShowTrainingJobMetrics", fault);

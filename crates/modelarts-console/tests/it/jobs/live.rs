@@ -9,7 +9,7 @@ use modelarts_emulator::{Emulator, seeds::Seeds};
 use modelarts_ext::ClientBuilder;
 use serde_json::{Value, json};
 
-use crate::jobs::{Events, Site, names, service, stream_address};
+use crate::jobs::{Events, Site, changed_rows, service, stream_address};
 
 async fn seed(emulator: &Emulator, jobs: Value) -> Vec<String> {
     let seeds = Seeds::from_json(&json!({ "jobs": jobs }).to_string()).unwrap();
@@ -24,17 +24,12 @@ async fn changes_are_sent_with_the_numbers_of_jobs() {
     let page = site.page("/jobs?search=phase:Running,Terminated").await;
     let mut events = Events::open(&site, &stream_address(&page)).await;
     seed(&emulator, json!([{ "name": "other" }, { "name": "b", "phase": "Running" }])).await;
-    let mut rows = events.next_named("rows").await;
-    while names(&rows.data) != ["b", "a"] {
-        rows = events.next_named("rows").await;
-    }
+    assert_eq!(changed_rows(&events.next_named("rows").await), (2, vec!["b".to_owned()]));
     let counts = events.next_named("counts").await.data;
     assert!(counts.contains("2 in all"), "{counts}");
     let job = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
     job.training_jobs().job(&ids[0]).unwrap().delete().await.unwrap();
-    while names(&rows.data) != ["b"] {
-        rows = events.next_named("rows").await;
-    }
+    while changed_rows(&events.next_named("rows").await) != (1, vec![]) {}
 }
 
 /// The position of a stream is valid for another server, so a restart neither loses a change nor
@@ -46,7 +41,7 @@ async fn a_position_is_valid_after_a_restart() {
     let first = Site::of(&emulator).await;
     let mut events = Events::open(&first, "/jobs/stream").await;
     let rows = events.next().await.unwrap();
-    assert_eq!((&*rows.name, names(&rows.data)), ("rows", vec!["a"]));
+    assert_eq!((&*rows.name, changed_rows(&rows)), ("rows", (1, vec!["a".to_owned()])));
     let counts = events.next().await.unwrap();
     assert_eq!(counts.name, "counts");
     first.console.shutdown().await;
@@ -60,7 +55,7 @@ async fn a_position_is_valid_after_a_restart() {
     other.next_named("counts").await;
     seed(&emulator, json!([{ "name": "b" }])).await;
     let rows = again.next().await.unwrap();
-    assert_eq!((&*rows.name, names(&rows.data)), ("rows", vec!["b", "a"]));
+    assert_eq!((&*rows.name, changed_rows(&rows)), ("rows", (2, vec!["b".to_owned()])));
     assert_ne!(rows.id, counts.id);
 }
 
@@ -97,4 +92,33 @@ async fn rows_that_change_without_a_phase_cause_no_count_of_the_jobs() {
     // The numbers of the phases are others now.
     events.next_named("counts").await;
     assert_eq!(counts.load(Ordering::Relaxed), 16);
+}
+
+/// The page continues the age and the running time of a job by itself.
+#[tokio::test]
+async fn rows_whose_times_go_on_are_not_sent_again() {
+    let reads = Arc::new(AtomicU64::new(0));
+    let read = reads.clone();
+    let client = service(move |request: Value| {
+        let number = match request["limit"] == 1 {
+            true => 0,
+            false => read.fetch_add(1, Ordering::Relaxed),
+        };
+        let phase = if number > 4 { "Failed" } else { "Running" };
+        json!({
+            "total": 1, "count": 1, "limit": request["limit"], "offset": 0,
+            "items": [{
+                "metadata": { "id": "id-0", "name": "a", "create_time": 1_700_000_000_000_u64 },
+                "status": { "phase": phase, "start_time": 1_700_000_000_000_u64,
+                            "duration": 1000 * number },
+            }],
+        })
+    });
+    let site = Site::start(client.await).await;
+    let mut events = Events::open(&site, "/jobs/stream").await;
+    let first = events.next_named("rows").await;
+    assert!(first.data.contains("Running"), "{}", first.data);
+    let second = events.next_named("rows").await;
+    assert!(second.data.contains("Failed"), "{}", second.data);
+    assert!(reads.load(Ordering::Relaxed) > 4);
 }

@@ -68,6 +68,14 @@ fn names(page: &str) -> Vec<&str> {
     rows.map(|row| between(row, ">", "</a>")).collect()
 }
 
+/// Returns the number of rows after an event `rows`, and the names of the jobs in the rows that have
+/// changed.
+fn changed_rows(event: &Event) -> (usize, Vec<String>) {
+    let data: Value = serde_json::from_str(&event.data).unwrap();
+    let names = names(data["html"].as_str().unwrap()).into_iter().map(str::to_owned);
+    (data["ids"].as_array().unwrap().len(), names.collect())
+}
+
 fn stream_address(page: &str) -> String {
     between(page, "data-stream=\"", "\"").replace("&#38;", "&")
 }

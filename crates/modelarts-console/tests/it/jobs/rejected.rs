@@ -7,7 +7,7 @@ use modelarts_emulator::{
 use serde_json::json;
 
 use crate::{
-    jobs::{Events, Site, between, names, service, stream_address},
+    jobs::{Events, Site, between, changed_rows, names, service, stream_address},
     support::Fixture,
 };
 
@@ -53,7 +53,10 @@ async fn a_search_that_the_service_rejects_is_shown_with_the_code() {
     assert!(page.contains("value=\"pool:pool-1\""), "{page}");
     // The service has no search by names of users, and the page names the alternative.
     let page = fixture.page("/jobs?search=user:ada").await;
-    assert!(page.contains("give the IAM id of the user, or `mine` for your own jobs"), "{page}");
+    assert!(
+        page.contains("give the IAM id of the user, or <code>mine</code> for your own jobs"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -131,7 +134,8 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
     // The page that was open has its rows already; the other one receives them.
     assert_eq!(events.next().await.unwrap().name, "resumed");
     assert_eq!(unread.next().await.unwrap().name, "resumed");
-    assert_eq!(names(&later.next_named("rows").await.data), ["a"]);
+    let rows = changed_rows(&later.next_named("rows").await);
+    assert_eq!(rows, (1, vec!["a".to_owned()]));
     later.next_named("resumed").await;
     assert_eq!(names(&site.page("/jobs").await), ["a"]);
 }

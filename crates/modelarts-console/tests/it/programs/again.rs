@@ -10,7 +10,7 @@ async fn main() -> Result<(), modelarts_ext::Error> {
     let client = Client::from_env()?;
     let job = client
         .training_jobs()
-        .create("again")
+        .create("again-2")
         .description("first try")
         .preset_image("PyTorch", "pytorch_1.8.0")
         .code_dir("obs://bucket/code/")

@@ -1,0 +1,124 @@
+// What the page shows stays true while it is open.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { Browser } from "../support/browser.mjs";
+import { eventRow, fillForm, logLine, phase } from "../support/job.mjs";
+import { Steps } from "../support/programs.mjs";
+import { ago, lines } from "../support/sample.mjs";
+import { Server } from "../support/server.mjs";
+
+const timeout = 60_000;
+
+let server;
+let browser;
+
+before(async () => {
+  server = await Server.start();
+  browser = await Browser.start(server);
+});
+
+afterEach(() => browser.assertNoFaults());
+
+after(async () => {
+  await browser?.end();
+  await server?.end();
+});
+
+test("the log of an ended job is complete", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("ends", steps.program("print('first')", "print('last')"));
+  const page = await browser.open(`/jobs/${id}/logs`);
+  await logLine(page, "first");
+  await page.getByText("more may follow").waitFor();
+  await steps.release(1);
+  await logLine(page, "last");
+  await page.getByText("more may follow").waitFor({ state: "hidden" });
+  await page.context().close();
+  const large = await server.run("large", "print('\\n'.join(f'line {n}' for n in range(1, 700_001)))");
+  const ended = await browser.open(`/jobs/${large}`);
+  await phase(ended, "Completed");
+  const other = await browser.tab(ended.context(), `/jobs/${large}/logs`);
+  await logLine(other, "line 700000");
+  await other.getByText("more may follow").waitFor({ state: "hidden" });
+  await other.context().close();
+  await steps.end();
+});
+
+test("durations of what runs go on", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("clock", steps.program("print('first')", "print('last')"));
+  const page = await browser.open(`/jobs/${id}`);
+  const list = await browser.tab(page.context(), "/jobs?search=name:clock");
+  await page.locator(".step.current [data-since]").waitFor();
+  for (const [shown, place] of [[page, ".step.current [data-since]"], [list, "#rows [data-since]"]]) {
+    const first = await shown.locator(place).textContent();
+    await shown.waitForFunction(([place, first]) => document.querySelector(place).textContent !== first, [place, first]);
+  }
+  assert.equal(await page.locator("#job-head", { hasText: "ran" }).count(), 0);
+  await steps.release(1);
+  await phase(page, "Completed");
+  await page.locator("#job-head", { hasText: /ran \d+s/ }).waitFor();
+  assert.equal(await page.locator("[data-since]").count(), 0);
+  await page.context().close();
+  await steps.end();
+});
+
+test("a stage has the width of its duration", { timeout }, async () => {
+  const [id] = await server.seed([
+    { name: "widths", phase: "Completed", created: ago(241), started: ago(240), ended: ago(0) },
+  ]);
+  const page = await browser.open(`/jobs/${id}`);
+  await phase(page, "Completed");
+  const widths = await page.locator(".timeline .step").evaluateAll((steps) =>
+    steps.map((step) => step.getBoundingClientRect().width));
+  assert.ok(widths[0] < widths[1] / 5, `${widths}`);
+  await page.context().close();
+});
+
+test("the form keeps its fields over a reload and the way back", { timeout }, async () => {
+  const page = await browser.open("/create");
+  await fillForm(page, "kept", "obs://bucket/code/");
+  await page.getByRole("button", { name: "Add variable" }).click();
+  await page.getByRole("group", { name: "variable" }).last().getByLabel("Name").fill("SEED");
+  const fields = () => page.evaluate(() => {
+    const names = ["name", "engine", "code_dir", "boot_file", "flavor", "environments[1].name"];
+    const { elements } = document.getElementById("create");
+    return names.map((name) => elements[name]?.value);
+  });
+  const before = await fields();
+  assert.ok(before.every(Boolean), `${before}`);
+  await page.reload();
+  await page.getByText("values that you entered before").waitFor();
+  assert.deepEqual(await fields(), before);
+  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByRole("heading", { name: "Jobs" }).waitFor();
+  await page.goBack();
+  await page.getByText("values that you entered before").waitFor();
+  assert.deepEqual(await fields(), before);
+  await page.getByRole("button", { name: "Start over" }).click();
+  await page.waitForFunction(() => document.getElementById("create").elements.boot_file.value === "");
+  await page.context().close();
+});
+
+test("changes of several jobs begin at Cancel", { timeout }, async () => {
+  await server.seed([{ name: "several-1", phase: "Running" }, { name: "several-2", phase: "Running" }]);
+  const page = await browser.open("/jobs?search=name:several");
+  const remove = page.getByRole("button", { name: "Delete…" });
+  await page.locator("#bulk-actions button:disabled").first().waitFor();
+  assert.ok(await remove.isDisabled());
+  await page.getByRole("checkbox", { name: "Select several-1" }).check();
+  await remove.click();
+  const focused = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
+  assert.ok(await focused.evaluate((button) => button === document.activeElement));
+  await page.context().close();
+});
+
+test("the events of an ended job are not refreshed", { timeout }, async () => {
+  const id = await server.run("ended", "print('end')");
+  const page = await browser.open(`/jobs/${id}/events`);
+  await eventRow(page, /completed/i);
+  await page.getByText("The job has ended.").waitFor();
+  assert.ok(!(await page.getByLabel("Refresh automatically").isVisible()));
+  await page.context().close();
+});
