@@ -1,5 +1,6 @@
 // Form that creates a job: checks while typing, rows, submission.
 import { errorText, request } from "./page.js";
+import { browseButtons } from "./browse.js";
 import { dropZones } from "./drop.js";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -15,6 +16,8 @@ const staged = document.getElementById("staged");
 // Names of controls whose errors are shown: those that the user has changed or left.
 const touched = new Set();
 let showsAll = "shown" in form.dataset;
+/** `true` until the user has entered something: empty controls are no mistakes before. */
+let isBlank = "blank" in form.dataset;
 let timer = 0;
 let running = null;
 
@@ -49,6 +52,12 @@ function restore() {
     }
   }
   document.getElementById("kept").hidden = kept.size === 0;
+  isBlank &&= kept.size === 0;
+  form.querySelectorAll("input, textarea, select").forEach((control) => {
+    if (control.value && control.value !== control.defaultValue && control.type !== "hidden") {
+      unfold(control);
+    }
+  });
 }
 
 /** Returns the id of a control by its name. */
@@ -102,6 +111,19 @@ function showList(list, findings) {
   });
 }
 
+/** Opens the parts of the form that a control is in. */
+function unfold(control) {
+  for (let part = control.closest("details"); part; part = part.parentElement.closest("details")) {
+    part.open = true;
+  }
+}
+
+/** Sets the value of a control as if the user had entered it. */
+function setValue(control, value) {
+  control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
 /** Shows errors at the controls that the user has touched, or at all. */
 function showAtControls(errors) {
   const byName = new Map();
@@ -121,6 +143,7 @@ function showAtControls(errors) {
     place.hidden = texts.length === 0;
     if (texts.length > 0) {
       control.setAttribute("aria-invalid", "true");
+      unfold(control);
     } else {
       control.removeAttribute("aria-invalid");
     }
@@ -131,8 +154,10 @@ function showAtControls(errors) {
 function show(result) {
   const count = result.errors.length;
   const states = ["The job breaks no rule.", "1 rule is broken."];
-  showState(states[count] ?? `${count} rules are broken.`);
-  showList(document.getElementById("errors"), result.errors);
+  if (!isBlank) {
+    showState(states[count] ?? `${count} rules are broken.`);
+    showList(document.getElementById("errors"), result.errors);
+  }
   showList(document.getElementById("warnings"), result.warnings);
   document.getElementById("warnings-title").hidden = result.warnings.length === 0;
   setText(document.getElementById("command"), result.command);
@@ -144,6 +169,10 @@ function show(result) {
     return option;
   });
   document.getElementById("scripts").replaceChildren(...scripts);
+  const bootFile = form.elements.boot_file;
+  if (result.scripts.length === 1 && !bootFile.value && !touched.has("boot_file")) {
+    setValue(bootFile, result.scripts[0]);
+  }
   zones.show(new Map(result.files));
 }
 
@@ -198,6 +227,7 @@ function pollProgress() {
 /** Creates the job, and opens its page. */
 async function create(button) {
   showsAll = true;
+  isBlank = false;
   button.disabled = true;
   submission.classList.remove("error");
   setText(submission, "Waiting for the files…");
@@ -253,7 +283,7 @@ function removeRow(row) {
 
 /** Shows what works with scripts only. */
 function reveal(root) {
-  for (const button of root.querySelectorAll("[data-add], [data-remove]")) {
+  for (const button of root.querySelectorAll("[data-add], [data-remove], [data-browse]")) {
     button.hidden = false;
   }
   for (const button of root.querySelectorAll("[data-more]")) {
@@ -278,6 +308,7 @@ const zones = dropZones(form, checkSoon);
 
 form.addEventListener("input", (event) => {
   touched.add(event.target.name);
+  isBlank = false;
   keep();
   limitFlavors();
   checkSoon();
@@ -305,11 +336,27 @@ form.addEventListener("submit", (event) => {
     create(event.submitter);
   } else {
     showsAll = true;
+    isBlank = false;
     check();
   }
 });
 // A page that comes back from the history of the browser has its old state.
 window.addEventListener("pageshow", check);
+browseButtons(form, (control) => setValue(control, control.value));
+const unfoldAll = document.getElementById("unfold");
+unfoldAll.hidden = false;
+unfoldAll.addEventListener("click", () => {
+  form.querySelectorAll("details[data-fold]").forEach((part) => (part.open = true));
+  unfoldAll.hidden = true;
+});
+document.querySelector(".create aside").addEventListener("click", ({ target }) => {
+  const link = target.closest('a[href^="#f-"]');
+  const control = link && document.getElementById(link.hash.slice(1));
+  if (control) {
+    unfold(control);
+    control.focus();
+  }
+});
 document.getElementById("start-over").addEventListener("click", () => {
   sessionStorage.removeItem(KEPT);
   location.reload();

@@ -126,7 +126,7 @@ for (const button of root.querySelectorAll("button[data-copy]")) {
 showTimes(root);
 showWidths();
 // Other tabs have streams of their own.
-if (["overview", "usage", "request"].includes(root.dataset.tab)) {
+if (!["events", "logs"].includes(root.dataset.tab)) {
   stream(`${address}/stream?view=overview`, handlers);
 }
 if (root.querySelector("[data-pending]")) {

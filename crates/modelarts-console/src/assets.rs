@@ -39,6 +39,7 @@ const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "emulator.js" SCRIPT,
     "page.js" SCRIPT,
+    "browse.js" SCRIPT,
     "create.js" SCRIPT,
     "drop.js" SCRIPT,
     "patch.js" SCRIPT,

@@ -72,6 +72,7 @@ pub struct ConsoleBuilder {
     listen: SocketAddr,
     listener: Option<net::TcpListener>,
     context: Option<String>,
+    flavor: Option<String>,
     is_read_only: bool,
     interval: Option<Duration>,
     key: Option<Vec<u8>>,
@@ -87,6 +88,7 @@ impl Console {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             listener: None,
             context: None,
+            flavor: None,
             is_read_only: false,
             interval: None,
             key: None,
@@ -151,6 +153,12 @@ impl ConsoleBuilder {
     /// Sets the name of the context for the commands that the page shows.
     pub fn context(mut self, name: impl Into<String>) -> Self {
         self.context = Some(name.into());
+        self
+    }
+
+    /// Sets the flavor that a new form has. By default, the user chooses one.
+    pub fn flavor(mut self, id: impl Into<Option<String>>) -> Self {
+        self.flavor = id.into();
         self
     }
 
@@ -224,6 +232,7 @@ impl ConsoleBuilder {
             settings: Settings {
                 service: service_name(&self.client, emulator.is_some()),
                 context: self.context,
+                flavor: self.flavor,
                 is_read_only: self.is_read_only,
                 interval,
                 address,

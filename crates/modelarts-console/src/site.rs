@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) service: String,
     /// Name of the context, for commands that the page shows.
     pub(crate) context: Option<String>,
+    /// Flavor of new forms.
+    pub(crate) flavor: Option<String>,
     pub(crate) is_read_only: bool,
     pub(crate) interval: Duration,
     /// Address on which the page is served.

@@ -3,7 +3,11 @@
 use std::{sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt, TryStreamExt, future::ready, stream};
+use futures::{
+    Stream, StreamExt, TryStreamExt,
+    future::ready,
+    stream::{self, BoxStream},
+};
 use modelarts_ext::Error;
 use object_store::{
     Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions,
@@ -179,6 +183,85 @@ impl Bucket {
             async move { objects.get(&path).await?.bytes().await }
         };
         self.store.call(|| self.doing("reading", key), get).await
+    }
+
+    /// Reads an object in parts as they arrive, so that objects of any size can be passed on.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use futures::TryStreamExt;
+    /// # use modelarts_obs::Obs;
+    /// # let root = tempfile::tempdir()?;
+    /// # let bucket = Obs::directory(root.path()).bucket("my-bucket")?;
+    /// # bucket.create().await?;
+    /// # bucket.put("model.bin", "0123").await?;
+    /// let (object, mut parts) = bucket.get_stream("model.bin").await?;
+    /// let mut read = 0;
+    /// while let Some(part) = parts.try_next().await? {
+    ///     read += part.len() as u64;
+    /// }
+    /// assert_eq!(read, object.size());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get). The stream returns an error if the connection ends
+    /// early.
+    pub async fn get_stream(
+        &self,
+        key: &str,
+    ) -> Result<(ObjectInfo, BoxStream<'static, Result<Bytes, Error>>), Error> {
+        let path = object_path(key)?;
+        let doing = self.doing("reading", key);
+        let get = |objects: Arc<dyn ObjectStore>| {
+            let path = path.clone();
+            async move { objects.get(&path).await }
+        };
+        let found = self.store.call(|| doing.clone(), get).await?;
+        let info = ObjectInfo::new(found.meta.clone(), &found.attributes);
+        let parts = found.into_stream();
+        Ok((info, parts.map_err(move |error| error::convert(&error, &doing)).boxed()))
+    }
+
+    /// Returns the keys of the directories in a directory, each with a slash at its end, and the
+    /// objects in it; `""` denotes the bucket.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use modelarts_obs::Obs;
+    /// # let root = tempfile::tempdir()?;
+    /// # let bucket = Obs::directory(root.path()).bucket("my-bucket")?;
+    /// # bucket.create().await?;
+    /// bucket.put("out/metrics.json", "{}").await?;
+    /// bucket.put("out/model/weights.bin", "0123").await?;
+    /// let (directories, objects) = bucket.list_directory("out").await?;
+    /// assert_eq!(directories, ["out/model/"]);
+    /// assert_eq!(objects[0].key(), "out/metrics.json");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error for an invalid key, and if a request fails.
+    pub async fn list_directory(
+        &self,
+        directory: &str,
+    ) -> Result<(Vec<String>, Vec<ObjectInfo>), Error> {
+        let directory = directory.trim_matches('/');
+        let prefix = match directory {
+            "" => None,
+            directory => Some(object_path(directory)?),
+        };
+        let list = |objects: Arc<dyn ObjectStore>| {
+            let prefix = prefix.clone();
+            async move { objects.list_with_delimiter(prefix.as_ref()).await }
+        };
+        let found = self.store.call(|| self.doing("listing", directory), list).await?;
+        let objects = found.objects.into_iter();
+        let objects = objects.map(|meta| ObjectInfo::new(meta, &Attributes::default()));
+        let directories = found.common_prefixes.into_iter().map(|path| format!("{path}/"));
+        Ok((directories.collect(), objects.filter(|object| object.key != directory).collect()))
     }
 
     /// Returns the properties of an object.

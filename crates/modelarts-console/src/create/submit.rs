@@ -17,7 +17,7 @@ use crate::{
         form::{DRAFT, FROM, Form},
         plan::Plan,
         prefill::form_of,
-        view::{Content, FormPage},
+        view::{Content, FormPage, engine_value},
     },
     drafts::{Draft, Progress},
     page::{Page, is_script},
@@ -25,6 +25,8 @@ use crate::{
     site::{State, UserRequest},
 };
 
+/// Engine of a new form.
+const DEFAULT_ENGINE: &str = "PyTorch";
 /// Maximum length of the original name in the name of a copied job.
 const MAX_STEM: usize = 59;
 
@@ -37,14 +39,34 @@ pub(super) async fn show(request: UserRequest) -> Result<Page<FormPage>, Problem
         Some(from) => copy(&state, from, &id, &mut notes).await?,
         None => Form::parse(&fields),
     };
+    let is_blank = fields.0.is_empty();
     if form.get("name").is_empty() {
         form.set("name", format!("job-{}", &id[..8]));
+    }
+    if is_blank {
+        set_defaults(&state, &mut form).await;
     }
     form.set(DRAFT, id);
     let lists = state.cached.choices.lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
-    let content = Content { form, checked, notes, shows_errors: false, problem: None };
+    let content = Content { form, checked, notes, shows_errors: false, is_blank, problem: None };
     Ok(Page(FormPage::new(&state, &visitor, content, &lists)))
+}
+
+/// Sets the newest PyTorch and the flavor of the context, as `modelarts submit` does.
+async fn set_defaults(state: &State, form: &mut Form) {
+    if let Some(flavor) = &state.settings.flavor {
+        form.set("flavor", flavor);
+    }
+    if let Ok((name, version)) = state.client.newest_engine(DEFAULT_ENGINE).await {
+        let lists = state.cached.choices.lists(&state.client).await;
+        let mut engines = lists.engines.iter().flatten();
+        let engine = engines.find(|engine| {
+            engine.engine_name.as_ref() == Some(&name)
+                && engine.engine_version.as_ref() == Some(&version)
+        });
+        form.set("engine", engine.map(engine_value).unwrap_or_default());
+    }
 }
 
 /// Returns the form of a copy of a job, with a new name.
@@ -149,7 +171,8 @@ pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<R
         None if checked.errors.is_empty() || is_check => StatusCode::OK,
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let content = Content { form, checked, notes: Vec::new(), shows_errors: true, problem };
+    let content =
+        Content { form, checked, notes: Vec::new(), shows_errors: true, is_blank: false, problem };
     let page = FormPage::new(&state, &visitor, content, &lists);
     Ok((status, Page(page)).into_response())
 }

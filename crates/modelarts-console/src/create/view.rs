@@ -1,6 +1,7 @@
 //! HTML view of the form.
 
 use askama::Template;
+use modelarts_ext::types::TrainingEngine;
 
 use crate::{
     access::visitor::Visitor,
@@ -13,7 +14,7 @@ use crate::{
     display,
     drafts::{CODE, INPUTS},
     page::{Layout, Section},
-    parameters::{Item, Kind, List, Mode, Parameter, groups},
+    parameters::{Group, Item, Kind, List, Mode, Parameter, groups},
     problem::Problem,
     site::State,
 };
@@ -33,6 +34,9 @@ const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this for
                          in OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
                          context, sets one.";
 
+/// Sentence about the check of a form in which nothing was entered.
+const BLANK: &str = "The form is checked while you fill it in.";
+
 #[derive(Template)]
 #[template(path = "create/form.html")]
 pub(super) struct FormPage {
@@ -50,12 +54,20 @@ pub(super) struct FormPage {
     checked: Checked,
     /// `true` if the findings are shown at their controls.
     shows_errors: bool,
+    /// `true` if the user has not entered anything yet, so that empty controls are no mistakes.
+    is_blank: bool,
+    /// Sentence about the check.
+    state: String,
     problem: Option<Problem>,
 }
 
 struct GroupView {
     title: &'static str,
     items: Vec<ItemView>,
+    /// Controls that are shown on request, and their labels.
+    more: Vec<ControlView>,
+    labels: String,
+    is_open: bool,
 }
 
 enum ItemView {
@@ -94,8 +106,17 @@ struct Choice {
 
 struct ListView {
     list: &'static List,
+    /// Rows, of which the last is empty.
     rows: Vec<RowView>,
     template: RowView,
+}
+
+impl ListView {
+    /// Returns `true` if the list is shown without a request.
+    fn is_open(&self) -> bool {
+        let has_errors = |row: &RowView| row.cells.iter().any(|cell| !cell.errors.is_empty());
+        !self.list.more || self.rows.len() > 1 || self.rows.iter().any(has_errors)
+    }
 }
 
 struct RowView {
@@ -111,19 +132,17 @@ pub(super) struct Content {
     pub(super) checked: Checked,
     pub(super) notes: Vec<String>,
     pub(super) shows_errors: bool,
+    /// `true` if the user has not entered anything yet.
+    pub(super) is_blank: bool,
     pub(super) problem: Option<Problem>,
 }
 
 impl FormPage {
     pub(super) fn new(state: &State, visitor: &Visitor, content: Content, lists: &Lists) -> Self {
-        let Content { form, checked, mut notes, shows_errors, problem } = content;
+        let Content { form, checked, mut notes, shows_errors, is_blank, problem } = content;
         let errors: &[Finding] = if shows_errors { &checked.errors } else { &[] };
         let builder = Views { form: &form, lists, errors };
-        let groups = groups().map(|group| GroupView {
-            title: group.title,
-            items: group.items.iter().map(|item| builder.item(item)).collect(),
-        });
-        let groups = groups.collect();
+        let groups = groups().map(|group| builder.group(group)).collect();
         let modes = Mode::ALL.iter().map(|(mode, name, label)| Choice {
             value: (*name).to_owned(),
             label: (*label).to_owned(),
@@ -145,9 +164,18 @@ impl FormPage {
             root,
             notes,
             shows_errors,
+            state: match is_blank {
+                true => BLANK.to_owned(),
+                false => checked.state(),
+            },
+            is_blank,
             problem,
             checked,
         }
+    }
+
+    fn errors(&self) -> &[Finding] {
+        if self.is_blank { &[] } else { &self.checked.errors }
     }
 
     /// Returns the HTML id of the element of a control.
@@ -165,6 +193,24 @@ struct Views<'a> {
 }
 
 impl Views<'_> {
+    fn group(&self, group: &'static Group) -> GroupView {
+        let (mut items, mut more) = (Vec::new(), Vec::new());
+        for item in &group.items {
+            match self.item(item) {
+                ItemView::Control(view) if view.control.more => more.push(view),
+                view => items.push(view),
+            }
+        }
+        let labels: Vec<_> = more.iter().map(|view| view.control.label).collect();
+        GroupView {
+            title: group.title,
+            items,
+            labels: labels.join(", "),
+            is_open: more.iter().any(|view| !view.value.is_empty() || !view.errors.is_empty()),
+            more,
+        }
+    }
+
     fn item(&self, item: &'static Item) -> ItemView {
         match item {
             Item::Mode => ItemView::Mode,
@@ -270,10 +316,7 @@ impl Views<'_> {
         for engine in self.lists.engines.iter().flatten() {
             let name = engine.engine_name.as_deref().unwrap_or_default();
             let version = engine.engine_version.as_deref().unwrap_or_default();
-            let value = match engine.engine_id.as_deref() {
-                Some(id) if !id.is_empty() => id.to_owned(),
-                _ => format!("{name}:{version}"),
-            };
+            let value = engine_value(engine);
             let label = if version.is_empty() { value.as_str() } else { version };
             add(&mut groups, name, choice(&value, label));
         }
@@ -312,6 +355,17 @@ impl Views<'_> {
             }
         }
         groups
+    }
+}
+
+/// Returns the id of an engine or, without one, its name and version.
+pub(super) fn engine_value(engine: &TrainingEngine) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    match text(&engine.engine_id) {
+        id if id.is_empty() => {
+            format!("{}:{}", text(&engine.engine_name), text(&engine.engine_version))
+        }
+        id => id,
     }
 }
 

@@ -18,19 +18,21 @@ pub(crate) enum Tab {
     Overview,
     Events,
     Logs,
+    Outputs,
     Usage,
     Request,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Overview, Self::Events, Self::Logs, Self::Usage, Self::Request];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Overview, Self::Events, Self::Logs, Self::Outputs, Self::Usage, Self::Request];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
             Self::Events => "Events",
             Self::Logs => "Logs",
+            Self::Outputs => "Outputs",
             Self::Usage => "Usage",
             Self::Request => "Request",
         }
@@ -42,6 +44,7 @@ impl Tab {
             Self::Overview => "",
             Self::Events => "/events",
             Self::Logs => "/logs",
+            Self::Outputs => "/outputs",
             Self::Usage => "/usage",
             Self::Request => "/request",
         }

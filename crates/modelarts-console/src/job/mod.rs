@@ -9,6 +9,7 @@ mod events;
 pub(crate) mod followed;
 pub(crate) mod frame;
 mod logs;
+pub(crate) mod outputs;
 mod overview;
 mod request;
 mod stream;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> Router<State> {
         .merge(actions::routes())
         .merge(events::routes())
         .merge(logs::routes())
+        .merge(outputs::routes())
         .merge(overview::routes())
         .merge(request::routes())
         .merge(stream::routes())

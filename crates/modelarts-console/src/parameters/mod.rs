@@ -96,6 +96,9 @@ pub struct Parameter {
     pub(crate) label: &'static str,
     #[serde(default)]
     pub(crate) kind: Kind,
+    /// `true` if the form shows the control only on request: few jobs need it.
+    #[serde(default)]
+    pub(crate) more: bool,
     /// Modes in which the control is used; empty for all modes.
     #[serde(default)]
     pub(crate) modes: Vec<Mode>,
@@ -167,6 +170,9 @@ fn set_engine(job: CreateJob, engine: String) -> CreateJob {
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     pub(crate) name: &'static str,
+    /// `true` if the form shows the list only on request.
+    #[serde(default)]
+    pub(crate) more: bool,
     pub(crate) title: &'static str,
     /// Noun in the label of the button that adds a row.
     pub(crate) item: &'static str,
@@ -203,6 +209,11 @@ impl Parameter {
     /// Returns `true` if the control is used in this mode.
     pub(crate) fn is_of(&self, mode: Mode) -> bool {
         self.modes.is_empty() || self.modes.contains(&mode)
+    }
+
+    /// Returns `true` if the value is an address in OBS, which can be chosen.
+    pub(crate) fn is_address(&self) -> bool {
+        matches!(self.kind, Kind::Code | Kind::Data) || self.path.ends_with("obs_url")
     }
 
     /// Returns the style class, which hides the control in other modes.

@@ -69,8 +69,9 @@ impl ConsoleCommand {
         let mut interrupt = Interrupt::new();
         let client = session.client().await?;
         let context = session.selection.name()?;
+        let flavor = &session.selection.context()?.flavor;
         let page = start_page(client, self.listen, "--listen", |builder| {
-            let builder = builder.read_only(self.read_only);
+            let builder = builder.read_only(self.read_only).flavor(flavor.clone());
             match context {
                 Some(name) => builder.context(name),
                 None => builder,

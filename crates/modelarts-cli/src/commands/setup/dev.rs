@@ -319,8 +319,10 @@ mod unix {
 
     /// Starts the web page with the settings that commands use in this context.
     async fn serve_page(name: &str, listen: Option<SocketAddr>) -> Result<Console, Failure> {
-        let client = Session::connect(&Selection::new(Some(name.to_owned()))).await?;
-        let settings = |builder: ConsoleBuilder| builder.context(name);
+        let selection = Selection::new(Some(name.to_owned()));
+        let client = Session::connect(&selection).await?;
+        let flavor = &selection.context()?.flavor;
+        let settings = |builder: ConsoleBuilder| builder.context(name).flavor(flavor.clone());
         start_page(&client, listen, "--console-listen", settings).await
     }
 

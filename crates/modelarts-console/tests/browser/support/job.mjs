@@ -17,6 +17,7 @@ export async function eventRow(page, text) {
 
 /** Fills in the form for a job that runs `train.py` of a directory. */
 export async function fillForm(page, name, code) {
+  await page.getByRole("button", { name: "Show all settings" }).click();
   await page.getByRole("textbox", { name: "Name" }).first().fill(name);
   await page.getByRole("combobox", { name: "Preset image" }).selectOption({ label: "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64" });
   if (code) {

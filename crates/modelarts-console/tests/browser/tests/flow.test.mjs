@@ -157,3 +157,50 @@ test("a restart of the server loses nothing and doubles nothing", { timeout }, a
   await log.context().close();
   await steps.end();
 });
+
+test("files of an output are seen and downloaded", { timeout }, async () => {
+  await server.put("bucket/out/.keep", "");
+  const job = {
+    kind: "job",
+    metadata: { name: "with-outputs" },
+    algorithm: {
+      engine: { image_url: "a/b:1" },
+      command: "python3 -c \"import os; open(os.environ['train_url'] + '/metrics.json', 'w').write('{\\\"loss\\\": 0.25}')\"",
+      outputs: [{ name: "train_url", access_method: "env", remote: { obs: { obs_url: "/bucket/out/" } } }],
+    },
+    spec: { resource: { flavor_id: "modelarts.vm.cpu.8u", node_count: 1 } },
+  };
+  const { metadata } = await server.api("training-jobs", job);
+  const page = await browser.open(`/jobs/${metadata.id}`);
+  await phase(page, "Completed");
+  await page.getByRole("link", { name: "Outputs" }).click();
+  await page.getByRole("link", { name: "metrics.json", exact: true }).click();
+  await page.getByText('{"loss": 0.25}').waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download metrics.json" }).click();
+  assert.equal((await download).suggestedFilename(), "metrics.json");
+  await page.context().close();
+});
+
+test("an address in OBS is chosen in a dialog", { timeout }, async () => {
+  await server.put("bucket/projects/resnet/train.py", "print('chosen')\n");
+  const page = await browser.open("/create");
+  await page.locator("#state", { hasText: "The form is checked while you fill it in." }).waitFor();
+  assert.match(await page.getByRole("combobox", { name: "Preset image" }).inputValue(), /./);
+  await page.getByRole("button", { name: "Browse for code directory", exact: false }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "projects/" }).click();
+  await dialog.getByRole("button", { name: "resnet/" }).click();
+  await dialog.getByText("train.py").waitFor();
+  await dialog.getByRole("button", { name: "Choose this directory" }).click();
+  assert.equal(await page.locator("#f-code_dir").inputValue(), "obs://bucket/projects/resnet/");
+  await page.getByRole("button", { name: "Browse for boot file" }).click();
+  await dialog.getByRole("button", { name: "train.py" }).click();
+  assert.equal(await page.locator("#f-boot_file").inputValue(), "train.py");
+  await page.getByRole("combobox", { name: "Specifications" }).selectOption("modelarts.vm.cpu.2u");
+  await page.locator("#state", { hasText: "The job breaks no rule." }).waitFor();
+  await page.getByRole("button", { name: "Create job" }).click();
+  await page.waitForURL(/\/jobs\/[0-9a-f-]+$/);
+  await phase(page, "Completed");
+  await page.context().close();
+});

@@ -1,6 +1,7 @@
 //! Page of a job: header, time line, diagnosis, and its tabs Overview, Usage and Request.
 
 mod changes;
+mod outputs;
 mod request;
 mod secrets;
 mod usage;
