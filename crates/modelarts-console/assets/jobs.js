@@ -61,7 +61,7 @@ function showSelection() {
   selectAll.indeterminate = chosen.length > 0 && chosen.length < all;
   const text = chosen.length === 0 ? "Select jobs in the list." : `${chosen.length} selected`;
   for (const button of document.querySelectorAll("#bulk-actions button")) {
-    button.disabled = chosen.length === 0;
+    button.disabled = chosen.length < Number(button.dataset.least ?? 1);
   }
   const element = document.getElementById("selected");
   if (element.textContent !== text) {
@@ -153,8 +153,11 @@ if (selectAll) {
   });
   rows.addEventListener("change", showSelection);
   form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    confirm(event.submitter ?? form.querySelector("button"));
+    const button = event.submitter ?? form.querySelector("button");
+    if (button.value) {
+      event.preventDefault();
+      confirm(button);
+    }
   });
   showSelection();
 }

@@ -18,20 +18,29 @@ pub(crate) enum Tab {
     Overview,
     Events,
     Logs,
+    Values,
     Outputs,
     Usage,
     Request,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Overview, Self::Events, Self::Logs, Self::Outputs, Self::Usage, Self::Request];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Events,
+        Self::Logs,
+        Self::Values,
+        Self::Outputs,
+        Self::Usage,
+        Self::Request,
+    ];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
             Self::Events => "Events",
             Self::Logs => "Logs",
+            Self::Values => "Values",
             Self::Outputs => "Outputs",
             Self::Usage => "Usage",
             Self::Request => "Request",
@@ -44,6 +53,7 @@ impl Tab {
             Self::Overview => "",
             Self::Events => "/events",
             Self::Logs => "/logs",
+            Self::Values => "/values",
             Self::Outputs => "/outputs",
             Self::Usage => "/usage",
             Self::Request => "/request",

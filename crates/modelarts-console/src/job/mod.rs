@@ -8,13 +8,14 @@ mod actions;
 mod events;
 pub(crate) mod followed;
 pub(crate) mod frame;
-mod logs;
+pub(crate) mod logs;
 pub(crate) mod outputs;
 mod overview;
 mod request;
 mod stream;
 mod summary;
 mod usage;
+pub(crate) mod values;
 
 use axum::Router;
 
@@ -33,4 +34,5 @@ pub(crate) fn routes() -> Router<State> {
         .merge(request::routes())
         .merge(stream::routes())
         .merge(usage::routes())
+        .merge(values::routes())
 }

@@ -59,7 +59,7 @@ async fn open(
     let handle = state.handle(&id)?;
     let view = fields.get("view").unwrap_or(Tab::Overview.name());
     let tab = Tab::ALL.into_iter().find(|tab| tab.name() == view).ok_or_else(|| {
-        Problem::invalid("`view` must be overview, events, logs, outputs, usage or request")
+        Problem::invalid("`view` must be overview, events, logs, values, outputs, usage or request")
     })?;
     let job = state.watches.job(&handle);
     let log = (tab == Tab::Logs).then(|| state.watches.log(&handle));

@@ -1,9 +1,10 @@
 //! Page with the list of jobs.
 
 // `search` defines the conditions, `query` reads a page of a search, and `view` renders its parts,
-// which `list` shows as a page and `stream` sends when they change.
+// which `list` shows as a page and `stream` sends when they change. `compare` shows jobs side by side.
 
 mod bulk;
+mod compare;
 mod list;
 mod query;
 mod search;
@@ -23,6 +24,8 @@ pub(crate) fn routes() -> Router<State> {
     Router::new()
         .route("/jobs", get(list::list))
         .route("/jobs/stream", get(stream::stream))
+        .route("/jobs/compare", get(compare::show))
+        .route("/jobs/compare/data", get(compare::data))
         .route("/jobs/confirm", get(bulk::confirm))
         .route("/jobs/stop", post(stop))
         .route("/jobs/delete", post(delete))

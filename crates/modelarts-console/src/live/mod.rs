@@ -6,6 +6,7 @@
 //! the job. `pool` ends each poller some time after its last page was closed. `spool` stores log
 //! lines in files of a temporary directory.
 
+pub(crate) mod curves;
 pub(crate) mod job;
 pub(crate) mod lists;
 pub(crate) mod log;

@@ -6,7 +6,7 @@
 mod download;
 pub(crate) mod lines;
 mod page;
-mod query;
+pub(crate) mod query;
 mod search;
 
 use axum::{Router, routing::get};

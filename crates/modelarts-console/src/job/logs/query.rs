@@ -71,17 +71,17 @@ pub(super) fn number(fields: &Fields, name: &str) -> Result<Option<NonZeroU64>, 
     })
 }
 
-pub(super) struct FollowedLog {
+pub(crate) struct FollowedLog {
     /// Viewer that keeps the poller running.
     #[expect(dead_code, reason = "the logs are followed while it exists")]
     watch: Viewer<LogWatch>,
-    pub(super) state: LogState,
-    pub(super) spool: Arc<Spool>,
+    pub(crate) state: LogState,
+    pub(crate) spool: Arc<Spool>,
 }
 
 impl FollowedLog {
     /// Follows the logs of a job, and waits for the first lines.
-    pub(super) async fn follow(state: &State, job: &JobHandle) -> Result<Self, Problem> {
+    pub(crate) async fn follow(state: &State, job: &JobHandle) -> Result<Self, Problem> {
         let watch = state.watches.log(job);
         let known = watch.loaded().await;
         match (known.spool.clone(), &known.problem) {
@@ -92,7 +92,7 @@ impl FollowedLog {
     }
 
     /// Searches in the files of the spool. Cancels the search when the browser disconnects.
-    pub(super) async fn search<T: Send + 'static>(
+    pub(crate) async fn search<T: Send + 'static>(
         &self,
         search: impl FnOnce(&Spool, &Caller) -> std::io::Result<T> + Send + 'static,
     ) -> Result<T, Problem> {
@@ -105,7 +105,7 @@ impl FollowedLog {
     }
 
     /// Reads from the files of the spool.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Spool) -> std::io::Result<T> + Send + 'static,
     ) -> Result<T, Problem> {

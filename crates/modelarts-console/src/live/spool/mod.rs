@@ -22,6 +22,7 @@ use tempfile::TempDir;
 
 use crate::{
     live::{
+        curves::{Curve, CurveReader},
         spool::cursor::{Cursor, HEADER, Header},
         text::printable,
     },
@@ -188,6 +189,18 @@ impl Spool {
             });
         }
         Ok(lines)
+    }
+
+    /// Reads the values that the lines of a view have.
+    pub(crate) fn curves(&self, view: View) -> io::Result<Vec<Curve>> {
+        let mut reader = CurveReader::default();
+        let mut cursor = self.cursor(view, 0, u64::MAX)?;
+        while let Some((_, header)) = cursor.next_line(MAX_SHOWN)? {
+            if !header.is_gap {
+                reader.add(cursor.text());
+            }
+        }
+        Ok(reader.curves())
     }
 
     /// Returns a cursor on the existing lines in the range `from..to` of a view.

@@ -15,6 +15,8 @@ export function screens(ids) {
     ["events", `/jobs/${done}/events`, (page) => page.locator("#event-rows tr")],
     ["logs", `/jobs/${done}/logs`, (page) => page.locator("#log .row")],
     ["logs-found", `/jobs/${ids["resnet-50-large-batch"]}/logs?task=worker-1&q=RuntimeError`, (page) => page.locator("#log mark")],
+    ["values", `/jobs/${done}/values`, (page) => page.locator("#curves canvas")],
+    ["compare", `/jobs/compare?id=${done}&id=${ids["resnet-50-large-batch"]}&id=${ids["bert-finetune"]}`, (page) => page.locator("#curves canvas")],
     ["outputs", `/jobs/${done}/outputs?output=train_url&path=metrics.json`, (page) => page.getByText("accuracy")],
     ["usage", `/jobs/${done}/usage`, (page) => page.locator("#usage canvas")],
     ["request", `/jobs/${done}/request`, heading("resnet-50-baseline")],

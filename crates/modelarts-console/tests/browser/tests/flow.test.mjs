@@ -204,3 +204,26 @@ test("an address in OBS is chosen in a dialog", { timeout }, async () => {
   await phase(page, "Completed");
   await page.context().close();
 });
+
+test("values of the log are curves, and runs are compared", { timeout }, async () => {
+  const code = (rate) => `for step in range(1, 6):\n    print(f"step {step} loss={${rate} / step:.4f} acc: {step / 10}")\n`;
+  const first = await server.run("curves-a", code(1), { parameters: [{ name: "lr", value: "0.1" }] });
+  const second = await server.run("curves-b", code(2), { parameters: [{ name: "lr", value: "0.2" }], nodes: 2 });
+  const page = await browser.open(`/jobs/${first}/values`);
+  await page.locator("#curves figcaption", { hasText: "loss" }).waitFor();
+  await page.locator("#curves figcaption", { hasText: "acc" }).waitFor();
+  await page.getByText("Values as a table").click();
+  await page.getByRole("row", { name: "loss worker-0 5 0.2 0.2 1" }).waitFor();
+  const ended = await browser.tab(page.context(), `/jobs/${second}`);
+  await phase(ended, "Completed");
+  const list = await browser.tab(page.context(), "/jobs?search=name:curves");
+  const compare = list.getByRole("button", { name: "Compare" });
+  await list.getByRole("checkbox", { name: "Select curves-a" }).check();
+  assert.ok(await compare.isDisabled());
+  await list.getByRole("checkbox", { name: "Select curves-b" }).check();
+  await compare.click();
+  await list.waitForURL(/\/jobs\/compare\?/);
+  await list.getByRole("row", { name: "lr" }).filter({ hasText: /0\.[12]0\.[12]/ }).waitFor();
+  await list.locator("#curves figure", { hasText: "loss" }).locator(".u-legend", { hasText: "curves-a" }).filter({ hasText: "curves-b" }).waitFor();
+  await page.context().close();
+});

@@ -5,6 +5,7 @@ mod outputs;
 mod request;
 mod secrets;
 mod usage;
+mod values;
 
 use std::time::Duration;
 

@@ -1,0 +1,227 @@
+// Charts of series, which are read again while they grow.
+import { errorText, request } from "./page.js";
+import { patch } from "./patch.js";
+
+/** Colours of lines by theme, each with a contrast of 3 to 1 or more. */
+const COLOURS = {
+  light: ["#0b57c2", "#b3201d", "#17692f", "#8a5a00", "#7a2fb0", "#00707a", "#a3206f", "#545c6b"],
+  dark: ["#8ab8ff", "#ff9b94", "#7fd69a", "#f0c36a", "#d3a6ff", "#6fd3dc", "#ff9ad1", "#c3cad6"],
+};
+/** Dashes of lines, so that lines differ by more than their colour. */
+const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 5], [16, 4], [1, 5], [10, 2, 2, 2, 2, 2]];
+const HEIGHT = 260;
+/** Distances of labels of the time axis in seconds. The service has a value for each minute. */
+const INCREMENTS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080].map((minutes) => minutes * 60);
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function colourOf(index) {
+  const colours = COLOURS[dark.matches ? "dark" : "light"];
+  return colours[index % colours.length];
+}
+
+function dashOf(index) {
+  return DASHES[(index + Math.floor(index / COLOURS.light.length)) % DASHES.length];
+}
+
+/** Returns a piece of a line for the legend. */
+function sample(stroke, dash) {
+  const make = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    return made;
+  };
+  const svg = make("svg", { width: 36, height: 10, "aria-hidden": "true", class: "sample" });
+  const line = { x1: 0, y1: 5, x2: 36, y2: 5, stroke, "stroke-width": 2, "stroke-dasharray": dash.join(" ") };
+  svg.append(make("line", line));
+  return svg;
+}
+
+/** Returns the times of an axis as the user writes them, with the date where it changes. */
+function clockTimes(_, ticks) {
+  const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+  const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  let last = "";
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const day = date.format(at);
+    const isNew = day !== last;
+    last = day;
+    return isNew ? `${time.format(at)}\n${day}` : time.format(at);
+  });
+}
+
+/** Parts of charts of the usage in percent over the time. */
+export const USAGE = {
+  caption: (chart) => `${chart.title}, usage in percent`,
+  scales: { y: { range: [0, 100] } },
+  xAxis: { values: clockTimes, incrs: INCREMENTS, space: 80 },
+  yAxis: { values: (_, ticks) => ticks.map((tick) => `${tick} %`) },
+  x: () => {
+    const time = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "short" });
+    return { label: "Time", value: (_, at) => (at === null ? "–" : time.format(new Date(at * 1000))) };
+  },
+  value: (value) => `${value.toFixed(1)} %`,
+  spanGaps: false,
+};
+
+/** Parts of charts of values over the steps of a training. */
+export const CURVES = {
+  caption: (chart) => chart.title,
+  scales: { x: { time: false } },
+  xAxis: { space: 80 },
+  yAxis: {},
+  x: (chart) => ({ label: chart.axis === "step" ? "Step" : "Value", value: (_, at) => at ?? "–" }),
+  value: (value) => Number(value.toPrecision(6)).toString(),
+  spanGaps: true,
+};
+
+function options(chart, width, kind) {
+  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
+  return {
+    width,
+    height: HEIGHT,
+    scales: kind.scales,
+    axes: [{ ...axis, ...kind.xAxis }, { ...axis, size: 64, ...kind.yAxis }],
+    cursor: { drag: { x: true, y: false } },
+    legend: { markers: { width: 0 } },
+    series: [
+      kind.x(chart),
+      ...chart.series.map((series, index) => ({
+        label: series.label,
+        stroke: colourOf(index),
+        dash: dashOf(index),
+        width: 2,
+        spanGaps: kind.spanGaps,
+        value: (_, value) => (value === null || value === undefined ? "–" : kind.value(value)),
+      })),
+    ],
+  };
+}
+
+/** Makes the entries of the legend buttons for the keyboard: uPlot handles clicks only. */
+function makeButtons(plot, chart, hidden) {
+  const entries = [...plot.root.querySelectorAll(".u-legend .u-series")].slice(1);
+  entries.forEach((entry, index) => {
+    const label = entry.querySelector(".u-label");
+    const name = chart.series[index].label;
+    const show = () => {
+      label.setAttribute("aria-pressed", String(plot.series[index + 1].show));
+    };
+    label.prepend(sample(colourOf(index), dashOf(index)));
+    label.tabIndex = 0;
+    label.setAttribute("role", "button");
+    label.title = `Shows or hides ${name}`;
+    label.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        label.click();
+      }
+    });
+    // uPlot handles the click of the cell that the label is in, before this.
+    entry.querySelector("th").addEventListener("click", () => {
+      const isShown = plot.series[index + 1].show;
+      hidden[isShown ? "delete" : "add"](name);
+      show();
+    });
+    if (hidden.has(name)) {
+      plot.setSeries(index + 1, { show: false });
+    }
+    show();
+  });
+}
+
+/**
+ * Shows the charts of an address, and the tables of the same values.
+ *
+ * @param {HTMLElement} element Parent of the charts.
+ * @param {HTMLElement} tables Parent of the tables.
+ * @param {object} kind {@link USAGE} or {@link CURVES}.
+ * @param {string} url Address that returns `charts`, `tables` and, at the end, `has_ended`.
+ * @param {number} pause Pause between two requests in milliseconds; 0 for a single request.
+ */
+export async function liveCharts(element, tables, kind, url, pause) {
+  /** Charts by their titles: the plot, its labels, and the labels of hidden lines. */
+  const plots = new Map();
+  let charts = [];
+  let timer = 0;
+
+  const draw = (chart) => {
+    const data = [chart.times, ...chart.series.map((series) => series.values)];
+    const labels = chart.series.map((series) => series.label).join("\n");
+    const known = plots.get(chart.title);
+    if (known?.labels === labels) {
+      // The zoom of the user stays.
+      const { min, max } = known.plot.scales.x;
+      const all = known.plot.data[0];
+      const isZoomed = min > all[0] || max < all[all.length - 1];
+      known.plot.setData(data, !isZoomed);
+      return;
+    }
+    const hidden = known?.hidden ?? new Set();
+    const figure = known?.figure ?? document.createElement("figure");
+    known?.plot.destroy();
+    if (!known) {
+      const caption = document.createElement("figcaption");
+      caption.textContent = kind.caption(chart);
+      figure.append(caption);
+      element.append(figure);
+    }
+    const plot = new globalThis.uPlot(options(chart, widthOf(figure), kind), data, figure);
+    const canvas = plot.root.querySelector("canvas");
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${chart.title}: chart; the values are in the tables below`);
+    makeButtons(plot, chart, hidden);
+    plots.set(chart.title, { plot, labels, hidden, figure });
+  };
+
+  const refresh = async () => {
+    if (document.hidden) {
+      return;
+    }
+    let data;
+    try {
+      data = await request(url);
+    } catch (error) {
+      if (!charts.length) {
+        element.textContent = errorText(error);
+      }
+      return;
+    }
+    if (!charts.length) {
+      element.textContent = "";
+    }
+    charts = data.charts;
+    charts.forEach(draw);
+    patch(tables, data.tables);
+    if (data.has_ended) {
+      clearInterval(timer);
+    }
+  };
+
+  dark.addEventListener("change", () => {
+    for (const known of plots.values()) {
+      known.labels = null;
+    }
+    charts.forEach(draw);
+  });
+  new ResizeObserver(() => {
+    for (const { plot, figure } of plots.values()) {
+      plot.setSize({ width: widthOf(figure), height: HEIGHT });
+    }
+  }).observe(element);
+  document.getElementById("task")?.addEventListener("change", (event) => event.target.form.submit());
+  if (pause > 0) {
+    timer = setInterval(refresh, pause);
+    document.addEventListener("visibilitychange", refresh);
+  }
+  await refresh();
+}
+
+function widthOf(figure) {
+  return figure.clientWidth || 600;
+}

@@ -1,0 +1,100 @@
+//! Tab with the values that the code of a job prints, as curves.
+
+use askama::Template;
+use axum::{Json, Router, extract::Path, routing::get};
+use modelarts_ext::Job;
+use serde::Serialize;
+
+use crate::{
+    access::visitor::Fields,
+    job::{
+        followed::FollowedJob,
+        frame::{JobFrame, Tab},
+        logs::query::FollowedLog,
+    },
+    live::curves::{Curve, CurveChart, charts},
+    page::{Layout, Page, Section, fragment},
+    problem::Problem,
+    site::{State, UserRequest},
+};
+
+#[derive(Template)]
+#[template(path = "job/values.html")]
+struct ValuesPage {
+    layout: Layout,
+    frame: JobFrame,
+    tasks: Vec<String>,
+    choice: String,
+    tables: String,
+}
+
+/// Values of a worker.
+#[derive(Serialize)]
+struct ValuesView {
+    charts: Vec<CurveChart>,
+    tables: String,
+    /// `true` if the log is complete.
+    has_ended: bool,
+}
+
+#[derive(Template)]
+#[template(path = "curves.html")]
+struct CurveTables<'a> {
+    charts: &'a [CurveChart],
+    has_ended: bool,
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route("/jobs/{id}/values", get(show)).route("/jobs/{id}/values/data", get(data))
+}
+
+async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<ValuesPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
+    let job = FollowedJob::follow(&state, &id).await?.job;
+    let choice = task(&job, &fields)?;
+    let view = view(&state, &job, &choice).await?;
+    let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Values).await?;
+    let tasks = job.tasks().to_vec();
+    Ok(Page(ValuesPage { layout, frame, tasks, choice, tables: view.tables }))
+}
+
+async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<ValuesView>, Problem> {
+    let UserRequest { state, fields, .. } = request;
+    let job = FollowedJob::follow(&state, &id).await?.job;
+    Ok(Json(view(&state, &job, &task(&job, &fields)?).await?))
+}
+
+/// Returns the selected worker, by default the first one.
+fn task(job: &Job, fields: &Fields) -> Result<String, Problem> {
+    let known = job.tasks();
+    match fields.get("task") {
+        Some(task) if known.iter().any(|known| known == task) => Ok(task.to_owned()),
+        Some(task) => Err(Problem::invalid(format!("the job has no worker {task:?}"))),
+        None => Ok(known.first().cloned().unwrap_or_default()),
+    }
+}
+
+async fn view(state: &State, job: &Job, task: &str) -> Result<ValuesView, Problem> {
+    let (curves, has_ended) = curves(state, job, task).await?;
+    let charts = charts(&[(task.to_owned(), curves)]);
+    let tables = render_tables(&charts, has_ended)?;
+    Ok(ValuesView { charts, tables, has_ended })
+}
+
+/// Renders the last, least and greatest values of charts.
+pub(crate) fn render_tables(charts: &[CurveChart], has_ended: bool) -> Result<String, Problem> {
+    fragment(&CurveTables { charts, has_ended })
+}
+
+/// Returns the values in the log of a worker, and `true` if the log is complete.
+pub(crate) async fn curves(
+    state: &State,
+    job: &Job,
+    task: &str,
+) -> Result<(Vec<Curve>, bool), Problem> {
+    let log = FollowedLog::follow(state, job).await?;
+    let has_ended = log.state.has_ended;
+    let Some(view) = log.spool.view(task) else { return Ok((Vec::new(), has_ended)) };
+    let curves = log.read(move |spool| spool.curves(Some(view))).await?;
+    Ok((curves, has_ended))
+}
