@@ -44,5 +44,7 @@ mod service_clock;
 mod site;
 mod snippets;
 mod temporary;
+#[doc(hidden)]
+pub mod trials;
 
 pub use console::{Console, ConsoleBuilder};

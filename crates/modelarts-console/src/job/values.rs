@@ -16,7 +16,11 @@ use crate::{
     page::{Layout, Page, Section, fragment},
     problem::Problem,
     site::{State, UserRequest},
+    trials::{RankedTrial, ranked, reward},
 };
+
+/// Maximum number of trials that are shown.
+const MAX_TRIALS: usize = 500;
 
 #[derive(Template)]
 #[template(path = "job/values.html")]
@@ -26,6 +30,44 @@ struct ValuesPage {
     tasks: Vec<String>,
     choice: String,
     tables: String,
+    trials: Option<TrialTable>,
+}
+
+/// Trials of a hyper-parameter search, the best first.
+struct TrialTable {
+    /// Metric of the search and its direction, such as `accuracy, greatest is best`.
+    reward: String,
+    columns: Vec<String>,
+    rows: Vec<(RankedTrial, Vec<String>)>,
+}
+
+impl TrialTable {
+    /// Reads the trials. Returns `None` if the job is no search.
+    async fn read(job: &Job) -> Result<Option<Self>, Problem> {
+        let Some(reward) = reward(job) else { return Ok(None) };
+        let mut trials = ranked(job).await?;
+        trials.truncate(MAX_TRIALS);
+        let mut columns: Vec<String> = Vec::new();
+        for (name, _) in trials.iter().flat_map(|trial| &trial.values) {
+            if !columns.contains(name) {
+                columns.push(name.clone());
+            }
+        }
+        let rows = trials.into_iter().map(|trial| {
+            let cell = |name: &String| {
+                let value = trial.values.iter().find(|(known, _)| known == name)?;
+                Some(value.1.as_str().map_or_else(|| value.1.to_string(), str::to_owned))
+            };
+            let cells = columns.iter().map(|name| cell(name).unwrap_or_default()).collect();
+            (trial, cells)
+        });
+        let best = match reward.mode.as_ref().map(|mode| mode.as_str()) {
+            Some("max") => "the greatest is the best",
+            _ => "the least is the best",
+        };
+        let name = reward.name.clone().unwrap_or_default();
+        Ok(Some(Self { reward: format!("{name}, {best}"), rows: rows.collect(), columns }))
+    }
 }
 
 /// Values of a worker.
@@ -54,8 +96,8 @@ async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<Value
     let choice = task(&job, &fields)?;
     let view = view(&state, &job, &choice).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Values).await?;
-    let tasks = job.tasks().to_vec();
-    Ok(Page(ValuesPage { layout, frame, tasks, choice, tables: view.tables }))
+    let (tasks, trials) = (job.tasks().to_vec(), TrialTable::read(&job).await?);
+    Ok(Page(ValuesPage { layout, frame, tasks, choice, tables: view.tables, trials }))
 }
 
 async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<ValuesView>, Problem> {

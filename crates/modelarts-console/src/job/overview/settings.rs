@@ -228,6 +228,13 @@ fn run(job: &Job) -> Settings {
     let events = notified.map_or(&[][..], |it| &it.events).iter();
     let events: Vec<String> = events.map(ToString::to_string).collect();
     settings.text("Notified events", Some(events.join(", ")));
+    let policies = details.algorithm.as_deref().and_then(|it| it.policies.as_ref());
+    let search = policies.and_then(|policies| policies.auto_search.as_ref());
+    let algorithm = search.and_then(|search| search.algo_configs.first()?.name.clone());
+    settings.text("Hyper-parameter search", algorithm);
+    let searched = search.map_or(&[][..], |search| &search.search_params).iter();
+    let searched: Vec<String> = searched.filter_map(|one| one.name.clone()).collect();
+    settings.text("Searched", Some(searched.join(", ")));
     let runtime = spec.and_then(|spec| spec.runtime_type.as_ref());
     settings.text("Runtime type", runtime.map(ToString::to_string));
     settings

@@ -82,3 +82,40 @@ async fn jobs_are_compared_by_what_differs() {
         assert_eq!(response.send().await.unwrap().status(), status, "{query}");
     }
 }
+
+#[tokio::test]
+async fn trials_of_a_search_are_ranked() {
+    let fixture = Fixture::start().await;
+    let code = "import sys\nx = next(a.split('=')[1] for a in sys.argv if a.startswith('--x='))\n\
+                print('loss=' + x)\n";
+    fixture.emulator.put("bucket/code/train.py", code).unwrap();
+    let mut body = json!({
+        "kind": "job",
+        "metadata": {"name": "search"},
+        "algorithm": {
+            "code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "parameters": [{"name": "x", "value": "1"}],
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+    });
+    body["algorithm"]["policies"] = json!({"auto_search": {
+        "reward_attrs": [{"name": "loss", "mode": "min", "regex": r"loss=([\d.e-]+)"}],
+        "search_params": [{"name": "x", "param_type": "discrete", "discrete_values": ["1", "2", "4"]}],
+        "algo_configs": [{"name": "tpe_search", "params": [
+            {"key": "num_samples", "value": "3", "type": "Integer"},
+        ]}],
+    }});
+    let job = fixture.client().training_jobs().from_json(&body.to_string()).unwrap();
+    let job = job.submit().await.unwrap();
+    assert!(job.wait().await.unwrap().is_completed());
+    let page = fixture.page(&format!("/jobs/{}/values", job.id())).await;
+    assert_has(
+        &page,
+        &["Metric of the search: loss, the least is the best.", "<tr class=\"best\">"],
+    );
+    let rows = page.split("<table class=\"trials\">").nth(1).unwrap();
+    assert_eq!(rows.split("</table>").next().unwrap().matches("<tr").count(), 4);
+    let overview = fixture.page(&format!("/jobs/{}", job.id())).await;
+    assert_has(&overview, &["<dt>Hyper-parameter search</dt><dd>tpe_search</dd>", "<dd>x</dd>"]);
+}

@@ -3,6 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use clap::ValueEnum;
+use modelarts_console::trials::best_first;
 use modelarts_ext::{Error, api::codes, jobs::wait::Waited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,10 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     chart::{Chart, Marks, svg},
-    commands::{
-        create::{draft::Draft, sweep::space::Trial},
-        jobs::values::columns::best_first,
-    },
+    commands::create::{draft::Draft, sweep::space::Trial},
     exit_status::ExitStatus,
     failure::Failure,
     follow::outcome_name,

@@ -1,8 +1,6 @@
 //! Values of jobs as columns: `param:NAME` is a hyper-parameter, `log:NAME` the last number after a
 //! word in the log.
 
-use std::cmp::Ordering;
-
 use futures::{StreamExt, stream};
 use modelarts_ext::Job;
 use regex::Regex;
@@ -60,15 +58,6 @@ pub(in crate::commands::jobs) fn number_after(word: &str) -> String {
     let word = regex::escape(word);
     let number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?:[nN]a[nN]|[-+]?[iI]nf(?:inity)?)\b";
     format!(r#"(?:^|[^\w/.-]){word}["']?\s*[:=]?\s*({number})"#)
-}
-
-/// Compares two values of a metric: the better one is less, and a missing one is greater.
-pub(crate) fn best_first(one: Option<f64>, other: Option<f64>, is_max: bool) -> Ordering {
-    match (one, other) {
-        (Some(one), Some(other)) if is_max => other.total_cmp(&one),
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        (one, other) => one.is_none().cmp(&other.is_none()),
-    }
 }
 
 /// Returns the values of jobs. A value that a job does not have is null.

@@ -2,13 +2,14 @@
 
 use clap::Args;
 use futures::stream;
-use modelarts_ext::{Error, Job, catalog::Trial, types::RewardAttribute};
+pub(crate) use modelarts_console::trials::reward;
+use modelarts_console::trials::{self, RankedTrial};
+use modelarts_ext::{Error, Job};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    commands::jobs::values::columns::best_first,
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::JobArgument,
@@ -16,11 +17,6 @@ use crate::{
     session::Session,
     terminal::{Emphasis, Terminal},
 };
-
-/// Maximum number of rows of trials that are read.
-const MAX_ROWS: usize = 10_000;
-/// Columns of the service that are neither hyper-parameters nor metrics.
-const FACTS: [&str; 6] = ["", "done", "config", "trial_id", "time_total_s", "status"];
 
 #[derive(Debug, Args)]
 pub(crate) struct Trials {
@@ -79,59 +75,13 @@ impl Trials {
     }
 }
 
-impl SearchTrialRow {
-    fn new(trial: &Trial) -> Self {
-        let text = |name: &str| Some(trial.get(name)?.as_str()?.to_owned());
-        let config = trial.get("config").and_then(Value::as_object);
-        // The service repeats each hyper-parameter as `param/NAME`.
-        let parameters = config
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| *name != "trial_index" && !name.starts_with("param/"));
-        let metrics = trial.columns().iter().filter(|name| !FACTS.contains(&name.as_str()));
-        let metrics = metrics.filter_map(|name| Some((name, trial.get(name)?)));
-        Self {
-            id: text("trial_id").unwrap_or_default(),
-            status: text("status"),
-            seconds_run: text("time_total_s").and_then(|text| text.parse().ok()),
-            rank: None,
-            values: parameters
-                .chain(metrics)
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-        }
+impl From<RankedTrial> for SearchTrialRow {
+    fn from(RankedTrial { id, status, seconds_run, rank, values }: RankedTrial) -> Self {
+        Self { id, status, seconds_run, rank, values }
     }
-
-    /// Returns the value of a metric.
-    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
-        let (_, value) = self.values.iter().find(|(known, _)| known == name)?;
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.parse().ok().filter(|value: &f64| value.is_finite())
-    }
-}
-
-/// Returns the metric that the search of a job optimizes; `None` if the job is no search.
-pub(crate) fn reward(job: &Job) -> Option<&RewardAttribute> {
-    let policies = job.details().algorithm.as_deref()?.policies.as_ref()?;
-    policies.auto_search.as_ref()?.reward_attrs.first()
 }
 
 /// Returns the trials of a search, the best first. Those without a value come last.
 pub(crate) async fn ranked(job: &Job) -> Result<Vec<SearchTrialRow>, Error> {
-    let mut rows: Vec<SearchTrialRow> = Vec::new();
-    // A trial has a row for each of its reports, of which the last one counts.
-    for trial in job.trials().collect(MAX_ROWS).await? {
-        let row = SearchTrialRow::new(&trial);
-        rows.retain(|known| known.id != row.id);
-        rows.push(row);
-    }
-    if let Some(reward) = reward(job) {
-        let name = reward.name.clone().unwrap_or_default();
-        let is_max = reward.mode.as_ref().is_some_and(|mode| mode.as_str() == "max");
-        rows.sort_by(|one, other| best_first(one.metric(&name), other.metric(&name), is_max));
-        for (position, row) in rows.iter_mut().enumerate() {
-            row.rank = row.metric(&name).map(|_| position + 1);
-        }
-    }
-    Ok(rows)
+    Ok(trials::ranked(job).await?.into_iter().map(SearchTrialRow::from).collect())
 }
