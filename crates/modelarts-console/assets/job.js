@@ -13,6 +13,19 @@ const address = `/jobs/${encodeURIComponent(root.dataset.id)}`;
 let timers = [];
 let shown = "";
 
+/** Colours of the icon of the page, by the style of the phase. */
+const ICONS = { completed: "#17692f", failed: "#b3201d", running: "#0b57c2", waiting: "#8a5a00", stopped: "#545c6b" };
+const TITLE = document.title;
+
+/** Shows the phase in the title and in the icon of the tab of the browser. */
+function showSign() {
+  const phase = document.querySelector("#job-head .phase");
+  const colour = ICONS[[...phase.classList].find((name) => name in ICONS)];
+  document.title = `${phase.querySelector("[aria-hidden]").textContent} ${TITLE}`;
+  const circle = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="${colour}"/></svg>`;
+  document.querySelector('link[rel="icon"]').href = `data:image/svg+xml,${encodeURIComponent(circle)}`;
+}
+
 /**
  * Shows a new header of the job, and refreshes the time line and the diagnosis if it differs.
  *
@@ -22,6 +35,7 @@ export function updateHead(html) {
   const head = document.getElementById("job-head");
   const before = head.querySelector(".phase").textContent;
   patch(head, html);
+  showSign();
   // The first header of a stream is usually that of the page.
   const isNew = shown ? html !== shown : head.querySelector(".phase").textContent !== before;
   shown = html;
@@ -125,6 +139,7 @@ for (const button of root.querySelectorAll("button[data-copy]")) {
 }
 showTimes(root);
 showWidths();
+showSign();
 // Other tabs have streams of their own.
 if (!["events", "logs"].includes(root.dataset.tab)) {
   stream(`${address}/stream?view=overview`, handlers);

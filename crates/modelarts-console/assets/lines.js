@@ -14,6 +14,32 @@ const EDGE = 400;
 /** Distance from the end at which the last line counts as visible, in pixels. */
 const NEAR = 40;
 
+/** Addresses in a text. */
+const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
+
+/** Makes the addresses in the texts of an element links. */
+export function addLinks(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) {
+    texts.push(walker.currentNode);
+  }
+  for (const text of texts.filter(({ data, parentElement }) => data.includes("://") && !parentElement.closest("a"))) {
+    const parts = [];
+    let end = 0;
+    for (const { 0: address, index } of text.data.matchAll(ADDRESS)) {
+      const link = element("a", "", address);
+      link.href = address;
+      link.rel = "noreferrer noopener";
+      link.target = "_blank";
+      parts.push(text.data.slice(end, index), link);
+      end = index + address.length;
+    }
+    parts.push(text.data.slice(end));
+    text.replaceWith(...parts);
+  }
+}
+
 /** Lines of a log in an element. */
 export class LineWindow {
   /**
@@ -224,6 +250,7 @@ export class LineWindow {
     }
     const text = element("span", "text");
     parts.forEach((part, at) => text.append(at % 2 ? element("mark", "", part) : part));
+    addLinks(text);
     row.append(text);
     if (len) {
       const whole = element("a", "cut", `… whole line (${len} bytes)`);

@@ -1,6 +1,6 @@
 // Tab with the logs of a job: follows the end, and jumps between the hits of a search.
 import { handlers } from "./job.js";
-import { LineWindow } from "./lines.js";
+import { addLinks, LineWindow } from "./lines.js";
 import { errorText, request, stream } from "./page.js";
 
 /** Time for which the page keeps the lines of a server that was restarted, in milliseconds. */
@@ -269,6 +269,14 @@ log.addEventListener("scroll", () => {
 for (const label of root.querySelectorAll("label[hidden]")) {
   label.hidden = false;
 }
+log.querySelectorAll(".text").forEach(addLinks);
+const fullScreen = byId("full-screen");
+fullScreen.hidden = !document.fullscreenEnabled;
+fullScreen.addEventListener("click", () =>
+  document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+document.addEventListener("fullscreenchange", () => {
+  fullScreen.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
+});
 setAnnounce();
 byId("to-earlier").hidden = true;
 byId("to-later").hidden = true;

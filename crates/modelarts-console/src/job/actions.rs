@@ -34,6 +34,7 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/{id}/stop", get(confirm_stop).post(stop))
         .route("/jobs/{id}/delete", get(confirm_delete).post(delete))
         .route("/jobs/{id}/description", post(describe))
+        .route("/jobs/{id}/priority", post(prioritize))
 }
 
 async fn confirm(
@@ -56,6 +57,15 @@ async fn confirm(
 async fn stop(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<Redirect, Problem> {
     let job = state.job(&id).await?;
     job.terminate().await?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+}
+
+async fn prioritize(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
+    let UserRequest { state, fields, .. } = request;
+    let given = fields.get("priority").unwrap_or_default();
+    let priority = given.parse().map_err(|_| Problem::invalid("priority must be 1, 2 or 3"))?;
+    let job = state.handle(&id)?;
+    job.set_priority(priority).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
 }
 

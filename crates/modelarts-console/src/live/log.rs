@@ -1,15 +1,21 @@
 //! `LogWatch`: logs of all tasks of a job, which are written to a spool.
 
-use std::{collections::HashMap, io, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures::StreamExt;
 use modelarts_ext::{
-    JobHandle, LogItem,
+    Job, JobHandle, LogItem, Timestamp,
     jobs::{follow::JobUpdate, logs::RepeatedLines},
 };
 use tokio::sync::watch;
 
 use crate::{
+    display,
     live::{
         job::{JobWatch, random_epoch, slow},
         pool::Viewer,
@@ -19,6 +25,8 @@ use crate::{
 };
 
 const CHUNK: usize = 4096;
+/// Time after the end of a job in which the service may still return new lines and events.
+const LATE: Duration = Duration::from_secs(120);
 
 /// Logs of all tasks of one job, followed for all pages that show them.
 pub(crate) struct LogWatch {
@@ -124,7 +132,12 @@ impl LogWatch {
             state.epoch = random_epoch();
             state.spool = Some(Arc::clone(&spool));
         });
-        let updates = self.handle.updates().interval(interval);
+        let mut updates = self.handle.updates().interval(interval);
+        let known = watch.state().job;
+        if known.is_some_and(|job| has_ended_before(&job, LATE)) {
+            // The service has no lines and events of such a job that it would not return now.
+            updates = updates.quiet(Duration::ZERO);
+        }
         let mut feed = watch.feed();
         // An interruption also ends the wait for the first lines.
         let updates = updates.report_interruptions().follow();
@@ -164,6 +177,14 @@ impl LogWatch {
             .filter_map(|(task, mut repeated)| Some((task, note(repeated.end()?))));
         append(&spool, ends.collect()).await
     }
+}
+
+/// Returns `true` if a job ended longer than `age` ago.
+fn has_ended_before(job: &Job, age: Duration) -> bool {
+    let last = job.runs().last().and_then(|run| display::time_of_seconds(run.end_at));
+    let end = last.or_else(|| Some(job.started_at()? + job.time_run()?));
+    let end = end.filter(|_| job.is_final());
+    end.is_some_and(|end| Timestamp::from(SystemTime::now()).duration_since(end) > age)
 }
 
 async fn append(spool: &Arc<Spool>, lines: Vec<(String, LogItem)>) -> Result<(), Problem> {

@@ -291,7 +291,7 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
 }
 
 /// All routes that are not only read.
-const CHANGES: [(&str, &str); 14] = [
+const CHANGES: [(&str, &str); 15] = [
     ("DELETE", "/create/files/{draft}/{slot}"),
     ("POST", "/create"),
     ("POST", "/create/check"),
@@ -304,6 +304,7 @@ const CHANGES: [(&str, &str); 14] = [
     ("POST", "/jobs/stop"),
     ("POST", "/jobs/{id}/delete"),
     ("POST", "/jobs/{id}/description"),
+    ("POST", "/jobs/{id}/priority"),
     ("POST", "/jobs/{id}/stop"),
     ("POST", "/logout"),
 ];

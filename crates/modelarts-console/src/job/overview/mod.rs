@@ -40,6 +40,8 @@ struct SettingsView {
     environment: Vec<(String, String)>,
     secrets: Secrets,
     runs: Vec<RunRow>,
+    /// Priority of a job that waits in a dedicated pool, if it can be changed.
+    priority: Option<i64>,
     csrf: String,
     is_read_only: bool,
     max_description: usize,
@@ -97,6 +99,7 @@ async fn render_settings(
         environment: settings::environment(&algorithm),
         secrets,
         runs: settings::runs(job),
+        priority: settings::priority(job).filter(|_| !state.settings.is_read_only),
         csrf: visitor.csrf.clone(),
         is_read_only: state.settings.is_read_only,
         max_description: MAX_DESCRIPTION,

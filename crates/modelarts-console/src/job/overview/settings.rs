@@ -2,7 +2,7 @@
 
 use modelarts_ext::{
     Job,
-    types::{AccessMethod, JobAlgorithm, JobSpec, Tag, TimeUnit, Volume},
+    types::{AccessMethod, JobAlgorithm, JobSpec, Phase, Tag, TimeUnit, Volume},
 };
 
 use crate::{access::visitor::Secrets, display, problem::Problem};
@@ -46,6 +46,9 @@ pub(crate) struct RunRow {
     pub(crate) end: String,
     pub(crate) reason: String,
     pub(crate) task: String,
+    /// Kind of the start, and way in which the service recovered from the end; may be empty.
+    pub(crate) start_type: String,
+    pub(crate) recovery: String,
 }
 
 /// Settings that have a value.
@@ -302,6 +305,20 @@ pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     variables.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// Returns the priority of a job that waits in a dedicated pool.
+pub(crate) fn priority(job: &Job) -> Option<i64> {
+    let spec = job.details().spec.as_deref()?;
+    let pool = spec.resource.as_deref()?.pool_id.as_deref().filter(|pool| !pool.is_empty());
+    let policy = spec.schedule_policy.as_deref();
+    let waits = matches!(job.phase(), Phase::Creating | Phase::Pending);
+    pool.filter(|_| waits).map(|_| policy.and_then(|it| it.priority).unwrap_or(1).max(1))
+}
+
+/// Returns a value of the service as words, such as `job reschedule`.
+fn words(value: &impl ToString) -> String {
+    value.to_string().replace('_', " ")
+}
+
 /// Returns the runs of a restarted job; empty if the job was not restarted.
 pub(crate) fn runs(job: &Job) -> Vec<RunRow> {
     if job.runs().len() < 2 {
@@ -317,6 +334,13 @@ pub(crate) fn runs(job: &Job) -> Vec<RunRow> {
         end: time(run.end_at),
         reason: run.end_reason.clone().unwrap_or_default(),
         task: run.end_related_task.clone().unwrap_or_default(),
+        start_type: run.start_type.as_ref().map(words).unwrap_or_default(),
+        recovery: match (&run.end_recover, &run.end_recover_before_downgrade) {
+            (Some(one), Some(before)) if one != before => {
+                format!("{}, after {} was tried", words(one), words(before))
+            }
+            (one, _) => one.as_ref().map(words).unwrap_or_default(),
+        },
     });
     runs.collect()
 }

@@ -78,6 +78,7 @@ test("events and the log of a job follow it to its end", { timeout }, async () =
   await phase(events, "Running");
   const region = log.getByRole("log");
   assert.equal(await region.getAttribute("aria-live"), "polite");
+  await log.getByText("Options").click();
   await log.getByLabel("Announce new lines").uncheck();
   assert.equal(await region.getAttribute("aria-live"), "off");
   await log.getByLabel("Announce new lines").check();

@@ -67,7 +67,7 @@ test("a page reports that its session has expired", { timeout }, async () => {
   await page.getByText("Connection lost").waitFor();
   await server.startPage();
   await page.getByText("the session has expired").waitFor();
-  await page.getByRole("link", { name: "Create" }).click();
+  await page.getByRole("link", { name: "Create", exact: true }).click();
   await page.getByRole("heading", { name: "Log in" }).waitFor();
   await page.context().close();
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
-import { Browser } from "../support/browser.mjs";
+import { Browser, NARROW, WIDE } from "../support/browser.mjs";
 import { eventRow, fillForm, logLine, phase } from "../support/job.mjs";
 import { Steps } from "../support/programs.mjs";
 import { ago, lines } from "../support/sample.mjs";
@@ -120,5 +120,35 @@ test("the events of an ended job are not refreshed", { timeout }, async () => {
   await eventRow(page, /completed/i);
   await page.getByText("The job has ended.").waitFor();
   assert.ok(!(await page.getByLabel("Refresh automatically").isVisible()));
+  await page.context().close();
+});
+
+for (const viewport of [WIDE, NARROW]) {
+  test(`the log begins high on a page of ${viewport.width} pixels`, { timeout }, async () => {
+    const text = "see https://example.com/run/1.\n".repeat(50);
+    const [id] = await server.seed([{ name: `high-${viewport.width}`, phase: "Completed", logs: { "worker-0": text } }]);
+    const page = await browser.open(`/jobs/${id}/logs`, { viewport });
+    await logLine(page, "example.com");
+    const { y } = await page.locator("#log").boundingBox();
+    assert.ok(y <= 200, `${y} pixels`);
+    const link = page.locator("#log a", { hasText: "https://example.com/run/1" }).first();
+    assert.equal(await link.getAttribute("href"), "https://example.com/run/1");
+    assert.match(await page.title(), /^✓ /);
+    await page.context().close();
+  });
+}
+
+test("the priority of a waiting job is changed", { timeout }, async () => {
+  const job = {
+    kind: "job",
+    metadata: { name: "waits" },
+    algorithm: { engine: { image_url: "a/b:1" }, command: "true" },
+    spec: { resource: { flavor_id: "modelarts.pool.visual.xlarge", pool_id: "pool-gpu", node_count: 1 } },
+  };
+  const [id] = await server.seed([{ name: "waits", phase: "Pending", job }]);
+  const page = await browser.open(`/jobs/${id}`);
+  await page.getByLabel("Priority in the pool").selectOption("2");
+  await page.getByRole("button", { name: "Change" }).click();
+  await page.locator("dt", { hasText: "Job priority" }).locator("xpath=following-sibling::dd[1]", { hasText: "2" }).waitFor();
   await page.context().close();
 });

@@ -17,7 +17,8 @@ async fn seed(fixture: &Fixture) -> Vec<String> {
     let job = |name: &str, rate: &str, factor: f64| {
         let mut job = described(name);
         job["algorithm"]["parameters"][0]["value"] = json!(rate);
-        json!({"job": job, "phase": "Completed", "logs": {"worker-0": log(factor)}})
+        json!({"job": job, "phase": "Completed", "created": "2026-01-15T08:30:00Z",
+               "started": "2026-01-15T08:30:00Z", "ended": "2026-01-15T08:40:00Z", "logs": {"worker-0": log(factor)}})
     };
     fixture.seed(json!([job("one", "3", 1.0), job("other", "5", 2.0)])).await
 }
