@@ -296,12 +296,52 @@ function reveal(root) {
   }
 }
 
-/** Disables flavors of other types than the chosen one. */
+/** Flavors that the chosen algorithm permits; `null` for all. */
+let permitted = null;
+
+/** Disables flavors of other types than the chosen one, and those that the algorithm forbids. */
 function limitFlavors() {
   const type = form.elements.resource_type.value;
   for (const group of form.querySelectorAll("#f-flavor optgroup")) {
     group.disabled = type !== "" && ["CPU", "GPU", "Ascend"].includes(group.label) && group.label !== type;
+    for (const option of group.children) {
+      option.disabled = permitted !== null && !permitted.has(option.value);
+    }
   }
+}
+
+/** Adds rows for names that a list does not have, with the values of their columns. */
+function addRows(list, rows) {
+  const place = form.querySelector(`[data-list="${list}"]`);
+  const names = new Set([...place.querySelectorAll('[name$="].name"]')].map(({ value }) => value));
+  for (const [name, value] of rows.filter(([name]) => !names.has(name))) {
+    const row = addRow(place);
+    row.querySelector('[name$="].name"]').value = name;
+    if (value !== undefined) {
+      row.querySelector('[name$="].value"]').value = value;
+    }
+    unfold(row);
+  }
+}
+
+/** Fills in the parameters and the channels of the chosen algorithm. */
+async function takeAlgorithm() {
+  const id = form.elements.algorithm.value;
+  permitted = null;
+  if (id) {
+    try {
+      const found = await request(`/create/algorithms/${encodeURIComponent(id)}`);
+      permitted = new Set(found.flavors);
+      addRows("parameters", found.parameters);
+      addRows("inputs", found.inputs.map((name) => [name]));
+      addRows("outputs", found.outputs.map((name) => [name]));
+    } catch {
+      // An algorithm that the list does not have is checked by the service.
+    }
+  }
+  limitFlavors();
+  keep();
+  checkSoon();
 }
 
 const zones = dropZones(form, checkSoon);
@@ -313,6 +353,7 @@ form.addEventListener("input", (event) => {
   limitFlavors();
   checkSoon();
 });
+form.elements.algorithm.addEventListener("change", takeAlgorithm);
 form.addEventListener("focusout", (event) => {
   if (event.target.name && event.target.value && !touched.has(event.target.name)) {
     touched.add(event.target.name);

@@ -42,7 +42,60 @@ function showRows(data) {
   }
   document.getElementById("service-problem")?.remove();
   writeAges();
+  sort();
   showSelection();
+}
+
+/** Column by which the rows of the page are sorted, and its direction; `null` for the newest first. */
+let sorted = null;
+
+/** Returns the text of a cell, or the number or the time by which it is sorted. */
+function keyOf(cell) {
+  const time = cell.querySelector("time, [data-since]");
+  if (time) {
+    return -Date.parse(time.dateTime ?? time.dataset.since);
+  }
+  const text = cell.textContent.trim();
+  const parts = [...text.matchAll(/(\d+)([dhms])/g)];
+  if (parts.length && parts.map(([part]) => part).join("") === text) {
+    const seconds = { d: 86_400, h: 3_600, m: 60, s: 1 };
+    return parts.reduce((sum, [, count, unit]) => sum + count * seconds[unit], 0);
+  }
+  return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text.toLowerCase();
+}
+
+/** Sorts the rows of the page. */
+function sort() {
+  if (!sorted) {
+    return;
+  }
+  const keyed = [...rows.rows].map((row) => [keyOf(row.cells[sorted.column]), row]);
+  const compare = (one, other) =>
+    typeof one === typeof other && typeof one === "number" ? one - other : String(one).localeCompare(String(other));
+  keyed.sort(([one], [other]) => sorted.direction * compare(one, other));
+  if (keyed.some(([, row], index) => rows.rows[index] !== row)) {
+    rows.append(...keyed.map(([, row]) => row));
+  }
+}
+
+/** Makes the titles of the columns buttons that sort the rows. */
+function makeSortable() {
+  for (const title of document.querySelectorAll("#list thead th")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    button.textContent = title.textContent;
+    button.title = "Sorts the rows of this page";
+    button.addEventListener("click", () => {
+      const column = title.cellIndex;
+      const isAgain = sorted?.column === column;
+      sorted = { column, direction: isAgain ? -sorted.direction : 1 };
+      document.querySelectorAll("#list thead th").forEach((other) => other.removeAttribute("aria-sort"));
+      title.setAttribute("aria-sort", sorted.direction > 0 ? "ascending" : "descending");
+      sort();
+    });
+    title.replaceChildren(button);
+  }
 }
 
 /** Returns the check boxes of the selected jobs. */
@@ -142,6 +195,10 @@ function problemText({ message, advice, code, request_id: id }) {
 }
 
 writeAges();
+// Narrow windows show rows without titles of columns.
+if (matchMedia("(min-width: 701px)").matches) {
+  makeSortable();
+}
 setInterval(writeAges, AGE_INTERVAL);
 if (selectAll) {
   selectAll.hidden = false;

@@ -90,6 +90,12 @@ pub fn hardware(info: &FlavorInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// Describes the disk of a flavor, to which the data of a job must fit, such as `50 GB of disk`.
+pub(crate) fn disk(info: &FlavorInfo) -> Option<String> {
+    let disk = info.disk.as_ref()?;
+    Some(format!("{} {} of disk", disk.size?, disk.unit.as_deref().unwrap_or("GB")))
+}
+
 /// Formats a size with its largest binary unit, such as `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =

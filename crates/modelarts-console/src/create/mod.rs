@@ -5,6 +5,7 @@
 //! keeps until they are staged. `check` returns the violations by control, and `prefill` returns
 //! the form of an existing job.
 
+mod algorithm;
 mod browse;
 mod check;
 mod files;
@@ -25,6 +26,7 @@ use crate::site::State;
 pub(crate) fn routes() -> Router<State> {
     Router::new()
         .route("/create", get(submit::show).post(submit::create))
+        .route("/create/algorithms/{id}", get(algorithm::read))
         .route("/create/objects", get(browse::browse))
         .route("/create/check", post(check::check))
         .route("/create/files/{draft}/{slot}", delete(files::clear))

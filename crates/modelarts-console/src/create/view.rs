@@ -342,9 +342,12 @@ impl Views<'_> {
             let kind = flavor.flavor_type.as_ref().map(ToString::to_string).unwrap_or_default();
             if let Some(id) = flavor.flavor_id.as_deref() {
                 let info = flavor.flavor_info.as_deref();
-                let label = match info.map(display::hardware).unwrap_or_default() {
-                    hardware if hardware.is_empty() => id.to_owned(),
-                    hardware => format!("{id}: {hardware}"),
+                let hardware = info.map(display::hardware).filter(|text| !text.is_empty());
+                let facts = hardware.into_iter().chain(info.and_then(display::disk));
+                let facts: Vec<String> = facts.collect();
+                let label = match facts.as_slice() {
+                    [] => id.to_owned(),
+                    facts => format!("{id}: {}", facts.join(", ")),
                 };
                 add(&mut groups, &kind, choice(id, &label));
             }

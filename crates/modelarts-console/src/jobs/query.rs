@@ -18,6 +18,8 @@ use crate::{
 
 /// Number of jobs per page, which is the maximum of the service.
 pub(crate) const PAGE_SIZE: u32 = 50;
+/// Maximum number of columns of hyper-parameters.
+const MAX_COLUMNS: usize = 8;
 /// Maximum time for the service to return a list, including retries.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -32,6 +34,8 @@ pub(crate) struct Query {
     pub(crate) search: Search,
     /// Page number, starting at 1.
     pub(crate) page: u64,
+    /// Names of hyper-parameters that are shown as columns.
+    pub(crate) columns: Vec<String>,
 }
 
 pub(crate) struct Listing {
@@ -48,7 +52,7 @@ pub(crate) type Counts = Vec<Option<u64>>;
 
 impl Default for Query {
     fn default() -> Self {
-        Self { search: Search::default(), page: 1 }
+        Self { search: Search::default(), page: 1, columns: Vec::new() }
     }
 }
 
@@ -62,7 +66,9 @@ impl Query {
         let page = page.ok_or_else(|| {
             format!("page {text:?}: must be a whole number, 1 or more; the first page is at /jobs")
         });
-        Ok(Self { search, page: page? })
+        let columns = fields.get("columns").unwrap_or_default().split(',').map(str::trim);
+        let columns = columns.filter(|name| !name.is_empty()).map(str::to_owned);
+        Ok(Self { search, page: page?, columns: columns.take(MAX_COLUMNS).collect() })
     }
 
     pub(crate) fn address(&self) -> String {
@@ -110,13 +116,16 @@ impl Query {
 }
 
 /// Returns an address with the search and the page. Default values are omitted.
-fn address(path: &str, Query { search, page }: &Query, last: Option<&str>) -> String {
+fn address(path: &str, Query { search, page, columns }: &Query, last: Option<&str>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     if !search.is_empty() {
         query.append_pair("search", &search.text());
     }
     if *page > 1 {
         query.append_pair("page", &page.to_string());
+    }
+    if !columns.is_empty() {
+        query.append_pair("columns", &columns.join(","));
     }
     if let Some(last) = last {
         query.append_pair("last", last);

@@ -43,14 +43,24 @@ pub(crate) struct JobRow {
     pub(crate) nodes: String,
     pub(crate) flavor: String,
     pub(crate) user: String,
+    pub(crate) priority: String,
+    /// Values of the chosen hyper-parameters.
+    pub(crate) parameters: Vec<String>,
 }
 
 impl JobRow {
-    fn new(job: &Job, problems: &HashMap<String, String>) -> Self {
+    fn new(job: &Job, problems: &HashMap<String, String>, columns: &[String]) -> Self {
         let details = job.details();
         let problem = problems.get(job.id()).cloned();
         let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
+        let policy = details.spec.as_deref().and_then(|spec| spec.schedule_policy.as_deref());
+        let algorithm = details.algorithm.as_deref();
+        let parameters = algorithm.map_or(&[][..], |algorithm| &algorithm.parameters);
+        let parameter = |name: &String| {
+            let found = parameters.iter().find(|one| one.name.as_ref() == Some(name));
+            found.and_then(|one| one.value.clone()).unwrap_or_default()
+        };
         let phase = job.phase();
         let (style, symbol) = phase_style(&phase);
         let (created, since) = (job.created_at(), display::running_since(job));
@@ -77,6 +87,13 @@ impl JobRow {
                 .unwrap_or_default(),
             flavor: place.unwrap_or_default(),
             user: metadata.and_then(|metadata| metadata.user_name.clone()).unwrap_or_default(),
+            // Older versions of the API return the default priority as 0.
+            priority: policy
+                .and_then(|policy| policy.priority)
+                .filter(|priority| *priority > 0)
+                .map(|priority| priority.to_string())
+                .unwrap_or_default(),
+            parameters: columns.iter().map(parameter).collect(),
         }
     }
 }
@@ -135,6 +152,7 @@ impl Times {
 pub(crate) struct ListView {
     pub(crate) rows: Vec<(JobRow, Times)>,
     pub(crate) summary: Summary,
+    pub(crate) columns: Vec<String>,
     pub(crate) is_read_only: bool,
 }
 
@@ -163,11 +181,14 @@ impl ListView {
         let now = state.cached.clock.now();
         let rows = listing.into_iter().flat_map(|listing| {
             let jobs = listing.jobs.iter();
-            jobs.map(|job| (JobRow::new(job, &listing.problems), Times::new(job, now)))
+            jobs.map(|job| {
+                (JobRow::new(job, &listing.problems, &query.columns), Times::new(job, now))
+            })
         });
         Self {
             rows: rows.collect(),
             summary: Summary::new(query, listing, counts),
+            columns: query.columns.clone(),
             is_read_only: state.settings.is_read_only,
         }
     }
@@ -213,7 +234,7 @@ impl Summary {
             true => sum(),
             false => total,
         };
-        let address = |search| Query { search, page: 1 }.address();
+        let address = |search| Query { search, page: 1, ..query.clone() }.address();
         let mut chips = vec![Chip {
             label: "All".to_owned(),
             style: "",
@@ -260,7 +281,7 @@ impl Pages {
         if page == 1 && !has_next {
             return None;
         }
-        let address = |page| Query { search: query.search.clone(), page }.address();
+        let address = |page| Query { page, ..query.clone() }.address();
         let previous = count.map_or(page, |count| page.min(count + 1)).saturating_sub(1);
         Some(Self {
             page: grouped(page),
@@ -313,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_page_behind_the_end_links_to_the_last_one() {
-        let query = |page| Query { search: Search::default(), page };
+        let query = |page| Query { page, ..Query::default() };
         let listing = |total| Listing { jobs: Vec::new(), problems: HashMap::new(), total };
         let pages = Pages::new(&query(9), &listing(Some(101))).unwrap();
         assert_eq!(pages.previous.as_deref(), Some("/jobs?page=3"));

@@ -152,3 +152,19 @@ test("the priority of a waiting job is changed", { timeout }, async () => {
   await page.locator("dt", { hasText: "Job priority" }).locator("xpath=following-sibling::dd[1]", { hasText: "2" }).waitFor();
   await page.context().close();
 });
+
+test("the rows of the list are sorted by a column, and stay sorted", { timeout }, async () => {
+  const job = (name, minutes) => ({ name, phase: "Completed", created: ago(300), started: ago(minutes), ended: ago(0) });
+  await server.seed([job("sorted-b", 200), job("sorted-a", 5), job("sorted-c", 60)]);
+  const page = await browser.open("/jobs?search=name:sorted");
+  const names = () => page.locator("#rows th").allTextContents();
+  await page.getByRole("button", { name: "Ran" }).click();
+  assert.deepEqual(await names(), ["sorted-a", "sorted-c", "sorted-b"]);
+  await page.getByRole("button", { name: "Name" }).click();
+  await page.getByRole("button", { name: "Name" }).click();
+  assert.deepEqual(await names(), ["sorted-c", "sorted-b", "sorted-a"]);
+  await server.seed([job("sorted-d", 7)]);
+  await page.locator("#rows th", { hasText: "sorted-d" }).waitFor();
+  assert.deepEqual(await names(), ["sorted-d", "sorted-c", "sorted-b", "sorted-a"]);
+  await page.context().close();
+});

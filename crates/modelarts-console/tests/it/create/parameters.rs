@@ -203,7 +203,7 @@ async fn the_choices_are_those_of_the_service() {
     assert!(
         page.contains(
             "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 CPU cores, 8 GB of \
-             memory</option>"
+             memory, 50 GB of disk</option>"
         ),
         "{page}"
     );
@@ -315,4 +315,42 @@ async fn the_query_of_the_page_fills_the_form() {
     assert_eq!(attribute(&page, "name=\"name\" type=\"text\" value=\""), "oak");
     assert_eq!(attribute(&page, "name=\"inputs[0].name\" type=\"text\" value=\""), "rows");
     assert!(page.contains("value=\"custom\" checked"), "{page}");
+}
+
+#[tokio::test]
+async fn an_algorithm_has_its_parameters_channels_and_flavors() {
+    let fixture = Fixture::start().await;
+    fixture.emulator.put("bucket/code/train.py", "1\n").unwrap();
+    let body = json!({
+        "metadata": {"name": "resnet"},
+        "job_config": {
+            "code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "parameters": [{"name": "epochs", "value": "20", "constraint": {"type": "Integer", "editable": true,
+                "required": false, "sensitive": false}}],
+            "parameters_customization": true,
+            "inputs": [{"name": "data_url", "description": ""}],
+            "outputs": [{"name": "train_url", "description": ""}],
+        },
+        "resource_requirements": [{"key": "flavor_type", "values": ["CPU"], "operator": "in"}],
+    });
+    let client = fixture.client();
+    let api = client.api();
+    let request = serde_json::from_value::<modelarts_ext::types::AlgorithmRequest>(body).unwrap();
+    let created = api.create_algorithm().project_id(client.project_id()).body(request).send().await;
+    let id = created.unwrap().into_inner().metadata.unwrap().id.unwrap();
+    let response = fixture.request("GET", &format!("/create/algorithms/{id}"));
+    let found: Value = response.send().await.unwrap().json().await.unwrap();
+    assert_eq!(found["parameters"], json!([["epochs", "20"]]));
+    assert_eq!(
+        (&found["inputs"], &found["outputs"]),
+        (&json!(["data_url"]), &json!(["train_url"]))
+    );
+    let flavors = found["flavors"].to_string();
+    assert!(
+        flavors.contains("modelarts.vm.cpu.8u") && !flavors.contains("modelarts.p3"),
+        "{flavors}"
+    );
+    let absent = fixture.request("GET", "/create/algorithms/absent").send().await.unwrap();
+    assert_eq!(absent.status(), 404);
 }

@@ -192,3 +192,30 @@ async fn a_read_only_page_selects_nothing() {
     let response = fixture.change("/jobs/stop", "id=a").await;
     assert_eq!(response.status(), 403);
 }
+
+#[tokio::test]
+async fn hyper_parameters_are_columns_of_the_list() {
+    let fixture = Fixture::start().await;
+    fixture.emulator.put("bucket/code/train.py", "1\n").unwrap();
+    let job = json!({
+        "kind": "job",
+        "metadata": {"name": "tuned"},
+        "algorithm": {
+            "code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "parameters": [{"name": "lr", "value": "0.1"}, {"name": "seed", "value": "<i>"}],
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+    });
+    fixture.seed(json!([{ "name": "tuned", "job": job }])).await;
+    let page = fixture.page("/jobs?columns=lr,+seed,%3Cb%3E").await;
+    for part in [
+        "<th role=\"columnheader\" scope=\"col\">lr</th>",
+        "<td role=\"cell\" data-label=\"lr\">0.1</td>",
+        "<td role=\"cell\" data-label=\"seed\">&#60;i&#62;</td>",
+        "<td role=\"cell\" data-label=\"&#60;b&#62;\"></td>",
+        "href=\"/jobs?search=phase%3ARunning&#38;columns=lr%2Cseed%2C%3Cb%3E\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
