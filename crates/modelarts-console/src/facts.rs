@@ -16,7 +16,7 @@ use crate::problem::Problem;
 const MAX_VALUES: usize = 256;
 const MAX_STAGES: usize = 100;
 /// Maximum number of tags of a job that are read. The service permits 20.
-const MAX_TAGS: usize = 100;
+pub(crate) const MAX_TAGS: usize = 100;
 /// Ages at which values are read again, in multiples of the poll interval. The service reports
 /// events and logs late, so the diagnosis of an ended job may still change.
 const WAITING_POLLS: u32 = 2;
@@ -67,6 +67,11 @@ impl Facts {
         let key = (job.id().to_owned(), String::new());
         let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
         self.tags.get(key, self.interval * DIAGNOSIS_POLLS, read).await
+    }
+
+    /// Forgets the tags of a job, which have changed.
+    pub(crate) fn forget_tags(&self, job: &JobHandle) {
+        self.tags.0.lock().remove(&(job.id().to_owned(), String::new()));
     }
 
     /// Returns the cached stages and diagnosis of a job. A new phase or run causes a new read.

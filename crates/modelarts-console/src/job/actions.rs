@@ -1,5 +1,7 @@
 //! Actions on a job: stop, deletion, change of the description.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::{
     Router,
@@ -9,9 +11,13 @@ use axum::{
     routing::{get, post},
 };
 
+use modelarts_ext::types::{CreateTrainJobTagsRequest, DeleteTrainJobTagsRequest};
+use serde_json::json;
+
 use crate::{
     action::Action,
     display,
+    facts::MAX_TAGS,
     page::{Layout, Page, Section},
     problem::Problem,
     site::{State, UserRequest},
@@ -35,6 +41,7 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/{id}/delete", get(confirm_delete).post(delete))
         .route("/jobs/{id}/description", post(describe))
         .route("/jobs/{id}/priority", post(prioritize))
+        .route("/jobs/{id}/tags", post(tag))
 }
 
 async fn confirm(
@@ -66,6 +73,50 @@ async fn prioritize(Path(id): Path<String>, request: UserRequest) -> Result<Redi
     let priority = given.parse().map_err(|_| Problem::invalid("priority must be 1, 2 or 3"))?;
     let job = state.handle(&id)?;
     job.set_priority(priority).await?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+}
+
+/// Makes the tags of a job those of the field `tags`, as `KEY=VALUE, KEY=VALUE`.
+async fn tag(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
+    let UserRequest { state, fields, .. } = request;
+    let job = state.handle(&id)?;
+    let given = fields.get("tags").unwrap_or_default().split(',').map(str::trim);
+    let given = given.filter(|tag| !tag.is_empty()).map(|tag| {
+        let (key, value) = tag.split_once('=').unwrap_or((tag, ""));
+        (key.trim().to_owned(), value.trim().to_owned())
+    });
+    let wanted: BTreeMap<String, String> = given.collect();
+    let known = job.tags().collect(MAX_TAGS).await?.into_iter();
+    let known = known.filter_map(|tag| Some((tag.key?, tag.value.unwrap_or_default())));
+    let known: BTreeMap<String, String> = known.collect();
+    let body = |tags: Vec<(&String, &String)>| {
+        let tags = tags.into_iter().map(|(key, value)| json!({ "key": key, "value": value }));
+        json!({ "tags": tags.collect::<Vec<_>>() })
+    };
+    let internal = |error| Problem::invalid(format!("the tags cannot be sent: {error}"));
+    let (client, project) = (&state.client, state.client.project_id());
+    let removed: Vec<_> = known.iter().filter(|(key, _)| !wanted.contains_key(*key)).collect();
+    if !removed.is_empty() {
+        let body: DeleteTrainJobTagsRequest =
+            serde_json::from_value(body(removed)).map_err(internal)?;
+        let delete = client.call(|api| {
+            let call = api.delete_train_job_tags().project_id(project);
+            call.training_job_id(job.id()).body(body).send()
+        });
+        delete.await?;
+    }
+    let added: Vec<_> =
+        wanted.iter().filter(|(key, value)| known.get(*key) != Some(value)).collect();
+    if !added.is_empty() {
+        let body: CreateTrainJobTagsRequest =
+            serde_json::from_value(body(added)).map_err(internal)?;
+        let create = client.call(|api| {
+            let call = api.create_train_job_tags().project_id(project);
+            call.training_job_id(job.id()).body(body).send()
+        });
+        create.await?;
+    }
+    state.cached.facts.forget_tags(&job);
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
 }
 

@@ -322,7 +322,6 @@ fn version(value: &impl Hash) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::search::Search;
 
     #[test]
     fn numbers_have_commas() {

@@ -291,7 +291,7 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
 }
 
 /// All routes that are not only read.
-const CHANGES: [(&str, &str); 15] = [
+const CHANGES: [(&str, &str); 16] = [
     ("DELETE", "/create/files/{draft}/{slot}"),
     ("POST", "/create"),
     ("POST", "/create/check"),
@@ -306,6 +306,7 @@ const CHANGES: [(&str, &str); 15] = [
     ("POST", "/jobs/{id}/description"),
     ("POST", "/jobs/{id}/priority"),
     ("POST", "/jobs/{id}/stop"),
+    ("POST", "/jobs/{id}/tags"),
     ("POST", "/logout"),
 ];
 

@@ -40,6 +40,8 @@ struct SettingsView {
     environment: Vec<(String, String)>,
     secrets: Secrets,
     runs: Vec<RunRow>,
+    /// Tags as `KEY=VALUE, KEY=VALUE`.
+    tags: String,
     /// Priority of a job that waits in a dedicated pool, if it can be changed.
     priority: Option<i64>,
     csrf: String,
@@ -99,6 +101,7 @@ async fn render_settings(
         environment: settings::environment(&algorithm),
         secrets,
         runs: settings::runs(job),
+        tags: settings::tag_text(&tags),
         priority: settings::priority(job).filter(|_| !state.settings.is_read_only),
         csrf: visitor.csrf.clone(),
         is_read_only: state.settings.is_read_only,

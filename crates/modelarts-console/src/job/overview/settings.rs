@@ -129,12 +129,17 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     let experiment = metadata.and_then(|it| it.training_experiment_reference.as_ref());
     settings.text("Experiment", experiment.and_then(|it| it.name.clone()));
     settings.code("Experiment id", experiment.and_then(|it| it.id.clone()));
+    settings.text("Tags", Some(tag_text(tags)));
+    settings
+}
+
+/// Returns tags as `KEY=VALUE, KEY=VALUE`.
+pub(crate) fn tag_text(tags: &[Tag]) -> String {
     let tags = tags.iter().map(|tag| {
         let (key, value) = (tag.key.as_deref(), tag.value.as_deref());
         format!("{}={}", key.unwrap_or_default(), value.unwrap_or_default())
     });
-    settings.text("Tags", Some(tags.collect::<Vec<_>>().join(", ")));
-    settings
+    tags.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the names of the workers, or the number of workers with the first and the last name.

@@ -92,6 +92,7 @@ test("a log of 500 MB and 2,000,000 lines does not freeze the page", { timeout }
     return row.top >= box.top && row.bottom <= box.bottom;
   }, NEEDLE);
 
+  await page.getByText("Options").click();
   await page.getByRole("spinbutton", { name: "Line" }).fill("42");
   await page.keyboard.press("Enter");
   await page.locator("#line-42.marked").waitFor();

@@ -55,6 +55,25 @@ async fn a_description_that_another_user_has_changed_is_not_replaced_unseen() {
 }
 
 #[tokio::test]
+async fn tags_are_added_changed_and_removed() {
+    let fixture = Fixture::start().await;
+    let job = json!({"name": "tagged", "tags": {"team": "nlp", "stage": "first"}});
+    let id = seed_one(&fixture, job).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(&page, &["name=\"tags\" size=\"50\" value=\"stage=first, team=nlp\""]);
+    let address = format!("/jobs/{id}/tags");
+    let response = fixture.form(&address, &[("tags", "team = vision,, cost=4711")]).await;
+    assert_eq!(response.status(), 303);
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(&page, &["<dt>Tags</dt><dd>cost=4711, team=vision</dd>"]);
+    fixture.form(&address, &[("tags", "")]).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert!(!page.contains("<dt>Tags</dt>"), "{page}");
+    let refused = fixture.form(&address, &[("tags", "=1")]).await;
+    assert_ne!(refused.status(), 303);
+}
+
+#[tokio::test]
 async fn a_running_job_is_stopped_after_a_question() {
     let fixture = Fixture::start().await;
     let id = seed_one(&fixture, json!({"name": "endless", "phase": "Running"})).await;
