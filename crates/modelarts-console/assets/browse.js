@@ -14,22 +14,36 @@ let onChosen = () => {};
 
 /** Returns the address of the code directory, in which the boot file is. */
 function codeDirectory() {
-  return control.form.elements.code_dir.value;
+  return control.form.elements.code_dir.value.replace(/^\/(?=[^/])/, "obs://");
 }
+
+/** Number of the last request, whose response is shown. */
+let latest = 0;
+/** Address of the directory that is shown. */
+let shown = "";
 
 /** Shows the contents of a directory; without an address, those of the bucket for new files. */
 async function open(address) {
+  latest += 1;
+  const number = latest;
   problem.textContent = "";
-  let directory;
+  field.value = address;
+  choose.disabled = true;
+  let directory = null;
   try {
     directory = await request(`/create/objects?${new URLSearchParams(address ? { address } : {})}`);
   } catch (error) {
-    list.replaceChildren();
-    choose.disabled = true;
-    problem.textContent = errorText(error);
+    if (number === latest) {
+      list.replaceChildren();
+      problem.textContent = errorText(error);
+    }
+    return;
+  }
+  if (number !== latest) {
     return;
   }
   field.value = directory.address;
+  shown = directory.address;
   const isFile = control.name === "boot_file";
   choose.hidden = isFile;
   choose.disabled = false;
@@ -40,12 +54,13 @@ async function open(address) {
     rows.unshift(row("..", "", () => open(directory.parent)));
   }
   if (rows.length === 0) {
-    rows.push(row("The directory is empty.", "", null));
+    rows.push(row("Nothing is below this address.", "", null));
   }
   if (directory.has_more) {
-    rows.push(row("More is not shown.", "", null));
+    rows.push(row("There are more entries.", "", null));
   }
   list.replaceChildren(...rows);
+  (list.querySelector("button") ?? field).focus();
 }
 
 /** Returns an entry: a button if it can be opened or chosen, otherwise a text. */
@@ -99,5 +114,5 @@ export function browseButtons(form, chosen) {
       open(field.value);
     }
   });
-  choose.addEventListener("click", () => take(field.value));
+  choose.addEventListener("click", () => take(shown));
 }

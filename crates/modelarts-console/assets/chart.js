@@ -1,5 +1,5 @@
 // Charts of series, which are read again while they grow.
-import { errorText, request } from "./page.js";
+import { banner, errorText, request } from "./page.js";
 import { patch } from "./patch.js";
 
 /** Colours of lines by theme, each with a contrast of 3 to 1 or more. */
@@ -148,7 +148,8 @@ export async function liveCharts(element, tables, kind, url, pause) {
   /** Charts by their titles: the plot, its labels, and the labels of hidden lines. */
   const plots = new Map();
   let charts = [];
-  let timer = 0;
+  let isReading = false;
+  let hasEnded = false;
 
   const draw = (chart) => {
     const data = [chart.times, ...chart.series.map((series) => series.values)];
@@ -180,26 +181,23 @@ export async function liveCharts(element, tables, kind, url, pause) {
   };
 
   const refresh = async () => {
-    if (document.hidden) {
+    if (document.hidden || isReading || hasEnded) {
       return;
     }
-    let data;
+    isReading = true;
     try {
-      data = await request(url);
+      const data = await request(url);
+      banner("");
+      charts = data.charts;
+      charts.forEach(draw);
+      patch(tables, data.tables);
+      hasEnded = data.has_ended || pause === 0;
     } catch (error) {
-      if (!charts.length) {
-        element.textContent = errorText(error);
-      }
-      return;
+      banner(`The values are not read: ${errorText(error)}`);
     }
-    if (!charts.length) {
-      element.textContent = "";
-    }
-    charts = data.charts;
-    charts.forEach(draw);
-    patch(tables, data.tables);
-    if (data.has_ended) {
-      clearInterval(timer);
+    isReading = false;
+    if (pause > 0 && !hasEnded) {
+      setTimeout(refresh, pause);
     }
   };
 
@@ -215,10 +213,7 @@ export async function liveCharts(element, tables, kind, url, pause) {
     }
   }).observe(element);
   document.getElementById("task")?.addEventListener("change", (event) => event.target.form.submit());
-  if (pause > 0) {
-    timer = setInterval(refresh, pause);
-    document.addEventListener("visibilitychange", refresh);
-  }
+  document.addEventListener("visibilitychange", refresh);
   await refresh();
 }
 

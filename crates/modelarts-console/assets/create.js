@@ -30,16 +30,26 @@ function fields(action) {
   return data.toString();
 }
 
+/** Names of fields that may contain secrets, which are not kept. */
+const SECRET = /^(csrf|other|environments\[\d+\]\.value)$/;
+
 /** Keeps the fields for this tab, so that a reload and the way back do not lose them. */
 function keep() {
-  const data = new FormData(form);
-  data.delete("csrf");
-  sessionStorage.setItem(KEPT, new URLSearchParams(data));
+  const kept = [...new FormData(form)].filter(([name, value]) => typeof value === "string" && !SECRET.test(name));
+  sessionStorage.setItem(KEPT, new URLSearchParams(kept));
 }
 
 /** Fills in the fields that were kept. */
 function restore() {
   const kept = new URLSearchParams(sessionStorage.getItem(KEPT) ?? "");
+  if (kept.size > 0) {
+    // Rows that the user has removed.
+    for (const row of form.querySelectorAll("[data-row]")) {
+      if (![...row.querySelectorAll("[name]")].some(({ name }) => kept.has(name))) {
+        row.remove();
+      }
+    }
+  }
   for (const [name, value] of kept) {
     const list = /^(\w+)\[\d+\]/.exec(name)?.[1];
     const rows = list && form.querySelector(`[data-list="${list}"]`);
@@ -298,6 +308,8 @@ function reveal(root) {
 
 /** Flavors that the chosen algorithm permits; `null` for all. */
 let permitted = null;
+/** Rows of the algorithm that was chosen before. */
+let filled = [];
 
 /** Disables flavors of other types than the chosen one, and those that the algorithm forbids. */
 function limitFlavors() {
@@ -305,7 +317,9 @@ function limitFlavors() {
   for (const group of form.querySelectorAll("#f-flavor optgroup")) {
     group.disabled = type !== "" && ["CPU", "GPU", "Ascend"].includes(group.label) && group.label !== type;
     for (const option of group.children) {
-      option.disabled = permitted !== null && !permitted.has(option.value);
+      // A disabled option is not submitted, so the chosen one reports its rule instead.
+      option.disabled =
+        form.elements.mode.value === "stored" && permitted !== null && !permitted.has(option.value) && !option.selected;
     }
   }
 }
@@ -321,6 +335,7 @@ function addRows(list, rows) {
       row.querySelector('[name$="].value"]').value = value;
     }
     unfold(row);
+    filled.push(row);
   }
 }
 
@@ -331,6 +346,11 @@ async function takeAlgorithm() {
   if (id) {
     try {
       const found = await request(`/create/algorithms/${encodeURIComponent(id)}`);
+      if (form.elements.algorithm.value !== id) {
+        return;
+      }
+      filled.forEach((row) => row.remove());
+      filled = [];
       permitted = new Set(found.flavors);
       addRows("parameters", found.parameters);
       addRows("inputs", found.inputs.map((name) => [name]));
@@ -344,10 +364,15 @@ async function takeAlgorithm() {
   checkSoon();
 }
 
+// The kept fields have the draft that contains the dropped files.
+if (!showsAll) {
+  restore();
+}
 const zones = dropZones(form, checkSoon);
 
 form.addEventListener("input", (event) => {
   touched.add(event.target.name);
+  filled = filled.filter((row) => !row.contains(event.target));
   isBlank = false;
   keep();
   limitFlavors();
@@ -403,7 +428,4 @@ document.getElementById("start-over").addEventListener("click", () => {
   location.reload();
 });
 reveal(document);
-if (!showsAll) {
-  restore();
-}
 limitFlavors();

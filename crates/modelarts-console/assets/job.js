@@ -1,4 +1,4 @@
-// Page of a job: its header, time line and diagnosis, and the tabs Overview and Request.
+// Page of a job: its header, time line and diagnosis, on all tabs.
 import { request, stream } from "./page.js";
 import { patch } from "./patch.js";
 import { showTimes } from "./times.js";
@@ -62,7 +62,12 @@ export const handlers = {
   head: updateHead,
   interrupted: (text) => notice(text || "The service does not respond; trying again…"),
   resumed: () => notice(""),
-  vanished: () => notice("This job was deleted. The page shows its last state."),
+  vanished: () => {
+    notice("This job was deleted. The page shows its last state.");
+    for (const element of root.querySelectorAll("[data-since]")) {
+      delete element.dataset.since;
+    }
+  },
 };
 
 function refreshSoon() {

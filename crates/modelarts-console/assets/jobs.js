@@ -1,7 +1,7 @@
 // List of jobs: live rows, times in the zone of the user, and changes of several jobs.
 import { banner, errorText, request, stream } from "./page.js";
 import { patch, patchEach } from "./patch.js";
-import { durationSince } from "./times.js";
+import { durationSince, secondsSince } from "./times.js";
 
 const AGE_INTERVAL = 10_000;
 
@@ -28,11 +28,8 @@ function showRows(data) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const row = (id) => template.content.getElementById(id) ?? document.getElementById(id);
-  const hadFocus = rows.contains(document.activeElement);
+  const focused = rows.contains(document.activeElement) ? document.activeElement : null;
   patch(rows, ids.map((id) => row(`job-${id}`)?.outerHTML ?? "").join(""));
-  if (hadFocus && !rows.contains(document.activeElement)) {
-    document.getElementById("main").focus();
-  }
   const isEmpty = rows.rows.length === 0;
   document.getElementById("list").hidden = isEmpty;
   document.getElementById("empty").hidden = !isEmpty;
@@ -43,6 +40,10 @@ function showRows(data) {
   document.getElementById("service-problem")?.remove();
   writeAges();
   sort();
+  if (focused && document.activeElement !== focused) {
+    // Moving a row loses the focus in it.
+    (rows.contains(focused) ? focused : document.getElementById("main")).focus();
+  }
   showSelection();
 }
 
@@ -51,9 +52,9 @@ let sorted = null;
 
 /** Returns the text of a cell, or the number or the time by which it is sorted. */
 function keyOf(cell) {
-  const time = cell.querySelector("time, [data-since]");
-  if (time) {
-    return -Date.parse(time.dateTime ?? time.dataset.since);
+  const start = cell.querySelector("[data-age], [data-since]");
+  if (start) {
+    return secondsSince(new Date(start.dateTime ?? start.dataset.since));
   }
   const text = cell.textContent.trim();
   const parts = [...text.matchAll(/(\d+)([dhms])/g)];

@@ -19,6 +19,10 @@ const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
 /** Makes the addresses in the texts of an element links. */
 export function addLinks(root) {
+  // A hit may be a part of an address.
+  if (root.querySelector("mark")) {
+    return;
+  }
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const texts = [];
   while (walker.nextNode()) {
@@ -159,6 +163,9 @@ export class LineWindow {
       this.element.scrollTop = this.element.scrollHeight;
       if (behind > CHUNK) {
         await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      }
+      if (this.last < this.total) {
+        this.follow();
       }
     });
     return this.following;

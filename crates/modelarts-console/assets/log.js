@@ -274,6 +274,18 @@ const fullScreen = byId("full-screen");
 fullScreen.hidden = !document.fullscreenEnabled;
 fullScreen.addEventListener("click", () =>
   document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+const options = root.querySelector(".options");
+options.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    options.open = false;
+    options.querySelector("summary").focus();
+  }
+});
+document.addEventListener("click", ({ target }) => {
+  if (!options.contains(target)) {
+    options.open = false;
+  }
+});
 document.addEventListener("fullscreenchange", () => {
   fullScreen.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
 });

@@ -53,11 +53,19 @@ function duration(seconds) {
  * @param {Date} start Start of the time span.
  */
 export function durationSince(start) {
-  return duration(Math.max(0, (Date.now() + AHEAD - start) / 1_000));
+  return duration(secondsSince(start));
 }
 
-/** Continues the durations of what runs. */
+/** Returns the seconds that have passed since a time of the service. */
+export function secondsSince(start) {
+  return Math.max(0, (Date.now() + AHEAD - start) / 1_000);
+}
+
+/** Continues the durations of what runs, unless the clock of the service stands still. */
 function showDurations() {
+  if ("stands" in document.body.dataset) {
+    return;
+  }
   for (const element of document.querySelectorAll("[data-since]")) {
     const text = durationSince(new Date(element.dataset.since));
     if (element.textContent !== text) {

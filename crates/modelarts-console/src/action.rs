@@ -2,6 +2,9 @@
 
 use modelarts_ext::{Job, types::Phase};
 
+/// Maximum length of the description of a job, in characters.
+pub(crate) const MAX_DESCRIPTION: usize = 256;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Stop,

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 const MAX_VALUES: usize = 256;
 const MAX_STAGES: usize = 100;
 /// Maximum number of tags of a job that are read. The service permits 20.
-pub(crate) const MAX_TAGS: usize = 100;
+const MAX_TAGS: usize = 100;
 /// Ages at which values are read again, in multiples of the poll interval. The service reports
 /// events and logs late, so the diagnosis of an ended job may still change.
 const WAITING_POLLS: u32 = 2;
@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     interval: Duration,
     summaries: Cache<Summary>,
     usage: Cache<Usage>,
-    tags: Cache<Vec<Tag>>,
+    tags: Cache<Option<Vec<Tag>>>,
     details: Cache<Result<Job, Problem>>,
     running_problems: Cache<Option<String>>,
 }
@@ -61,11 +61,11 @@ impl Facts {
         (*self.details.get(key, max_age, read).await).clone()
     }
 
-    /// Returns the cached tags of a job, which its details do not contain. An error counts as no
-    /// tags: Open Telekom Cloud does not list tags, and the job must be shown nevertheless.
-    pub(crate) async fn tags(&self, job: &Job) -> Arc<Vec<Tag>> {
+    /// Returns the cached tags of a job, which its details do not contain. They are `None` if they
+    /// cannot be read: Open Telekom Cloud does not list tags, and the job must be shown nevertheless.
+    pub(crate) async fn tags(&self, job: &Job) -> Arc<Option<Vec<Tag>>> {
         let key = (job.id().to_owned(), String::new());
-        let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
+        let read = async { job.tags().collect(MAX_TAGS).await.ok() };
         self.tags.get(key, self.interval * DIAGNOSIS_POLLS, read).await
     }
 

@@ -141,7 +141,8 @@ fn check_host(headers: &HeaderMap, own: SocketAddr) -> Result<(), Problem> {
     match host.and_then(|host| host.to_str().ok()) {
         Some(host) if more.is_none() && is_own(host, own) => Ok(()),
         host => Err(Problem::forbidden(format!(
-            "the host must be 127.0.0.1, localhost or [::1] with the port {}, and is {:?}",
+            "the host must be 127.0.0.1, localhost, [::1] or {}, with the port {}, and is {:?}",
+            own.ip(),
             own.port(),
             host.unwrap_or_default()
         ))),

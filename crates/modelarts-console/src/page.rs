@@ -50,6 +50,8 @@ pub(crate) struct Layout {
     pub(crate) clock_note: Option<String>,
     /// Seconds by which the clock of the service is ahead of that of this machine.
     pub(crate) ahead: i64,
+    /// `true` if the clock of the service is that of an emulator that stands still.
+    pub(crate) stands: bool,
 }
 
 impl Layout {
@@ -64,6 +66,7 @@ impl Layout {
             has_emulator: state.emulator.is_some(),
             assets: assets::base(),
             ahead: state.cached.clock.ahead(),
+            stands: state.cached.clock.stands(),
             clock_note: state.cached.clock.note().filter(|_| !visitor.csrf.is_empty()),
         }
     }
@@ -96,7 +99,7 @@ pub(crate) fn with_code(text: &str) -> String {
     let escaped = askama::filters::escape(text, askama::filters::Html);
     let escaped = escaped.map(|text| text.to_string()).unwrap_or_default();
     let parts: Vec<&str> = escaped.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return escaped;
     }
     let parts = parts.into_iter().enumerate().map(|(index, part)| match index % 2 {
@@ -117,8 +120,13 @@ struct ProblemPage {
 pub(crate) fn attachment(name: &str) -> String {
     // The name of a job may contain characters that this header does not permit.
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
-    let name: String = name.chars().filter(is_plain).collect();
-    format!("attachment; filename=\"{name}\"")
+    let plain: String = name.chars().filter(is_plain).collect();
+    let encoded = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC);
+    match plain == name {
+        true => format!("attachment; filename=\"{plain}\""),
+        // RFC 6266: browsers prefer the encoded name.
+        false => format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}"),
+    }
 }
 
 /// Returns `true` if the client is a script, which accepts JSON.

@@ -58,6 +58,11 @@ impl ServiceClock {
         self.ahead.load(Ordering::Relaxed)
     }
 
+    /// Returns `true` if the clock is moved by hand.
+    pub(crate) fn stands(&self) -> bool {
+        self.is_manual.load(Ordering::Relaxed)
+    }
+
     /// Returns a sentence about the difference; `None` if the clocks agree.
     pub(crate) fn note(&self) -> Option<String> {
         let ahead = self.ahead();

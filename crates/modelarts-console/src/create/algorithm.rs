@@ -1,7 +1,10 @@
 //! Parameters, channels and flavors of a stored algorithm, with which the form is filled in.
 
 use axum::{Json, extract::Path};
-use modelarts_ext::validation::{AlgorithmSpec, FlavorSpec};
+use modelarts_ext::{
+    masking::mask,
+    validation::{AlgorithmSpec, FlavorSpec},
+};
 use serde::Serialize;
 
 use crate::{problem::Problem, site::UserRequest};
@@ -38,7 +41,12 @@ pub(super) async fn read(
         let complies = !report.violations.iter().any(|found| found.field().starts_with(FLAVOR));
         complies.then(|| id.to_owned())
     });
-    let config = algorithm.job_config.clone().unwrap_or_default();
+    let mut config = algorithm.job_config.clone().unwrap_or_default();
+    // A sensitive default stays in the service.
+    config.parameters.retain(|one| {
+        let mut value = serde_json::to_value(one).unwrap_or_default();
+        mask(&mut value) == 0
+    });
     Ok(Json(Template {
         flavors: flavors.collect(),
         inputs: config.inputs.into_iter().filter_map(|input| input.name).collect(),

@@ -1,6 +1,6 @@
 //! Contents of a directory in OBS, from which the form takes addresses.
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
 use axum::Json;
 use modelarts_obs::ObsPath;
@@ -10,6 +10,8 @@ use crate::{display, problem::Problem, site::UserRequest};
 
 /// Maximum number of entries of a directory that are returned.
 const MAX_ENTRIES: usize = 500;
+/// Time limit for the list: a directory may have millions of entries.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
 pub(super) struct Directory {
@@ -40,7 +42,11 @@ pub(super) async fn browse(request: UserRequest) -> Result<Json<Directory>, Prob
         None => ObsPath::new(state.staging.root()?.bucket(), "")?,
     };
     let bucket = state.staging.connect()?.bucket(given.bucket())?;
-    let (mut directories, mut files) = bucket.list_directory(given.key()).await?;
+    let listing = tokio::time::timeout(TIMEOUT, bucket.list_directory(given.key()));
+    let (mut directories, mut files) = listing.await.map_err(|_| {
+        Problem::invalid("the directory has too many entries to be listed")
+            .with_advice("enter its address")
+    })??;
     directories.sort_unstable();
     files.sort_by(|one, other| one.key().cmp(other.key()));
     let address = |key: &str| format!("obs://{}/{key}", given.bucket());

@@ -1,4 +1,4 @@
-//! Actions on a job: stop, deletion, change of the description.
+//! Changes of a job: stop, deletion, description, priority, tags.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,13 @@ use serde_json::json;
 use crate::{
     action::Action,
     display,
-    facts::MAX_TAGS,
     page::{Layout, Page, Section},
     problem::Problem,
     site::{State, UserRequest},
 };
+
+/// Maximum number of tags in a request.
+const TAGS_PER_REQUEST: usize = 10;
 
 /// Confirmation page of an action, which is shown if JavaScript is disabled.
 #[derive(Template)]
@@ -76,45 +78,47 @@ async fn prioritize(Path(id): Path<String>, request: UserRequest) -> Result<Redi
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
 }
 
-/// Makes the tags of a job those of the field `tags`, as `KEY=VALUE, KEY=VALUE`.
+/// Parses tags as `KEY=VALUE, KEY=VALUE`.
+fn parse_tags(text: &str) -> BTreeMap<&str, &str> {
+    let tags = text.split(',').map(str::trim).filter(|tag| !tag.is_empty());
+    let tags = tags.map(|tag| tag.split_once('=').unwrap_or((tag, "")));
+    tags.map(|(key, value)| (key.trim(), value.trim())).collect()
+}
+
+/// Makes the tags of a job those of the field `tags`. Tags that are not in the field `before`, which
+/// the user saw, stay.
 async fn tag(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
     let UserRequest { state, fields, .. } = request;
     let job = state.handle(&id)?;
-    let given = fields.get("tags").unwrap_or_default().split(',').map(str::trim);
-    let given = given.filter(|tag| !tag.is_empty()).map(|tag| {
-        let (key, value) = tag.split_once('=').unwrap_or((tag, ""));
-        (key.trim().to_owned(), value.trim().to_owned())
-    });
-    let wanted: BTreeMap<String, String> = given.collect();
-    let known = job.tags().collect(MAX_TAGS).await?.into_iter();
-    let known = known.filter_map(|tag| Some((tag.key?, tag.value.unwrap_or_default())));
-    let known: BTreeMap<String, String> = known.collect();
-    let body = |tags: Vec<(&String, &String)>| {
-        let tags = tags.into_iter().map(|(key, value)| json!({ "key": key, "value": value }));
+    let wanted = parse_tags(fields.get("tags").unwrap_or_default());
+    let before = parse_tags(fields.get("before").unwrap_or_default());
+    let body = |tags: &[(&&str, &&str)]| {
+        let tags = tags.iter().map(|(key, value)| json!({ "key": key, "value": value }));
         json!({ "tags": tags.collect::<Vec<_>>() })
     };
-    let internal = |error| Problem::invalid(format!("the tags cannot be sent: {error}"));
+    let invalid = |error| Problem::invalid(format!("the tags cannot be sent: {error}"));
     let (client, project) = (&state.client, state.client.project_id());
-    let removed: Vec<_> = known.iter().filter(|(key, _)| !wanted.contains_key(*key)).collect();
-    if !removed.is_empty() {
-        let body: DeleteTrainJobTagsRequest =
-            serde_json::from_value(body(removed)).map_err(internal)?;
-        let delete = client.call(|api| {
-            let call = api.delete_train_job_tags().project_id(project);
-            call.training_job_id(job.id()).body(body).send()
-        });
-        delete.await?;
-    }
+    // New tags are sent first: if one is refused, none has been removed.
     let added: Vec<_> =
-        wanted.iter().filter(|(key, value)| known.get(*key) != Some(value)).collect();
-    if !added.is_empty() {
+        wanted.iter().filter(|(key, value)| before.get(*key) != Some(value)).collect();
+    for part in added.chunks(TAGS_PER_REQUEST) {
         let body: CreateTrainJobTagsRequest =
-            serde_json::from_value(body(added)).map_err(internal)?;
+            serde_json::from_value(body(part)).map_err(invalid)?;
         let create = client.call(|api| {
             let call = api.create_train_job_tags().project_id(project);
             call.training_job_id(job.id()).body(body).send()
         });
         create.await?;
+    }
+    let removed: Vec<_> = before.iter().filter(|(key, _)| !wanted.contains_key(*key)).collect();
+    for part in removed.chunks(TAGS_PER_REQUEST) {
+        let body: DeleteTrainJobTagsRequest =
+            serde_json::from_value(body(part)).map_err(invalid)?;
+        let delete = client.call(|api| {
+            let call = api.delete_train_job_tags().project_id(project);
+            call.training_job_id(job.id()).body(body).send()
+        });
+        delete.await?;
     }
     state.cached.facts.forget_tags(&job);
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
@@ -147,7 +151,8 @@ async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Respon
     let text = field("description").unwrap_or_default();
     let metadata = job.details().metadata.as_deref();
     let current = metadata.and_then(|metadata| metadata.description.clone()).unwrap_or_default();
-    if field("before").is_some_and(|before| before != current.trim()) && text != current {
+    let current = current.replace("\r\n", "\n").trim().to_owned();
+    if field("before").is_some_and(|before| before != current) && text != current {
         let layout = Layout::new(&state, &visitor, Section::Jobs, "Description");
         let page = DescriptionPage { layout, id: job.id().to_owned(), current, text };
         return Ok((StatusCode::CONFLICT, Page(page)).into_response());

@@ -21,9 +21,6 @@ use axum::Router;
 
 use crate::site::State;
 
-/// Maximum length of the description of a job, in characters.
-pub(crate) const MAX_DESCRIPTION: usize = 256;
-
 pub(crate) fn routes() -> Router<State> {
     Router::new()
         .merge(actions::routes())

@@ -125,10 +125,11 @@ impl Output {
         files.truncate(MAX_FILES);
         let size = files.iter().map(|(_, size)| size).sum();
         let noun = if files.len() == 1 { "file" } else { "files" };
+        let first = if has_more { "the first " } else { "" };
         OutputView {
             name: self.name.clone(),
             address: self.address.to_string(),
-            summary: format!("{} {noun}, {}", files.len(), display::bytes(size)),
+            summary: format!("{first}{} {noun}, {}", files.len(), display::bytes(size)),
             files: files.into_iter().map(|(file, _)| file).collect(),
             has_more,
             problem,
@@ -175,7 +176,9 @@ async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<Outpu
     let job = state.job(&id).await?;
     let preview = match selected(&job, &fields)? {
         Some((output, path)) => Some(Preview {
-            content: preview(&state, &output, path).await?,
+            content: preview(&state, &output, path)
+                .await
+                .unwrap_or_else(|problem| Content::None(problem.sentence())),
             output: output.name,
             path: path.to_owned(),
         }),

@@ -38,14 +38,19 @@ struct TrialTable {
     /// Metric of the search and its direction, such as `accuracy, greatest is best`.
     reward: String,
     columns: Vec<String>,
+    /// Reason why the trials cannot be read.
+    problem: Option<String>,
     rows: Vec<(RankedTrial, Vec<String>)>,
 }
 
 impl TrialTable {
     /// Reads the trials. Returns `None` if the job is no search.
-    async fn read(job: &Job) -> Result<Option<Self>, Problem> {
-        let Some(reward) = reward(job) else { return Ok(None) };
-        let mut trials = ranked(job).await?;
+    async fn read(job: &Job) -> Option<Self> {
+        let reward = reward(job)?;
+        let (mut trials, problem) = match ranked(job).await {
+            Ok(trials) => (trials, None),
+            Err(error) => (Vec::new(), Some(Problem::from(error).sentence())),
+        };
         trials.truncate(MAX_TRIALS);
         let mut columns: Vec<String> = Vec::new();
         for (name, _) in trials.iter().flat_map(|trial| &trial.values) {
@@ -66,7 +71,7 @@ impl TrialTable {
             _ => "the least is the best",
         };
         let name = reward.name.clone().unwrap_or_default();
-        Ok(Some(Self { reward: format!("{name}, {best}"), rows: rows.collect(), columns }))
+        Some(Self { reward: format!("{name}, {best}"), rows: rows.collect(), columns, problem })
     }
 }
 
@@ -84,6 +89,8 @@ struct ValuesView {
 struct CurveTables<'a> {
     charts: &'a [CurveChart],
     has_ended: bool,
+    /// Reasons why logs cannot be read.
+    problems: Vec<String>,
 }
 
 pub(crate) fn routes() -> Router<State> {
@@ -96,7 +103,7 @@ async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<Value
     let choice = task(&job, &fields)?;
     let view = view(&state, &job, &choice).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Values).await?;
-    let (tasks, trials) = (job.tasks().to_vec(), TrialTable::read(&job).await?);
+    let (tasks, trials) = (job.tasks().to_vec(), TrialTable::read(&job).await);
     Ok(Page(ValuesPage { layout, frame, tasks, choice, tables: view.tables, trials }))
 }
 
@@ -117,15 +124,22 @@ fn task(job: &Job, fields: &Fields) -> Result<String, Problem> {
 }
 
 async fn view(state: &State, job: &Job, task: &str) -> Result<ValuesView, Problem> {
-    let (curves, has_ended) = curves(state, job, task).await?;
+    let (curves, has_ended, problems) = match curves(state, job, task).await {
+        Ok((curves, has_ended)) => (curves, has_ended, Vec::new()),
+        Err(problem) => (Vec::new(), false, vec![problem.sentence()]),
+    };
     let charts = charts(&[(task.to_owned(), curves)]);
-    let tables = render_tables(&charts, has_ended)?;
+    let tables = render_tables(&charts, has_ended, problems)?;
     Ok(ValuesView { charts, tables, has_ended })
 }
 
 /// Renders the last, least and greatest values of charts.
-pub(crate) fn render_tables(charts: &[CurveChart], has_ended: bool) -> Result<String, Problem> {
-    fragment(&CurveTables { charts, has_ended })
+pub(crate) fn render_tables(
+    charts: &[CurveChart],
+    has_ended: bool,
+    problems: Vec<String>,
+) -> Result<String, Problem> {
+    fragment(&CurveTables { charts, has_ended, problems })
 }
 
 /// Returns the values in the log of a worker, and `true` if the log is complete.
@@ -135,6 +149,9 @@ pub(crate) async fn curves(
     task: &str,
 ) -> Result<(Vec<Curve>, bool), Problem> {
     let log = FollowedLog::follow(state, job).await?;
+    if let Some(problem) = &log.state.problem {
+        return Err(problem.clone());
+    }
     let has_ended = log.state.has_ended;
     let Some(view) = log.spool.view(task) else { return Ok((Vec::new(), has_ended)) };
     let curves = log.read(move |spool| spool.curves(Some(view))).await?;

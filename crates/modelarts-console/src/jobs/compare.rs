@@ -1,6 +1,6 @@
 //! Page that compares two to ten jobs: settings that differ, ends, and values over each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use axum::Json;
@@ -12,11 +12,14 @@ use serde_json::Value;
 use crate::{
     access::visitor::Fields,
     display,
-    job::values::{curves, render_tables},
+    job::{
+        followed::FollowedJob,
+        values::{curves, render_tables},
+    },
     live::curves::{CurveChart, charts},
     page::{Layout, Page, Section},
     problem::Problem,
-    site::{State, UserRequest},
+    site::UserRequest,
 };
 
 const MOST: usize = 10;
@@ -51,33 +54,31 @@ pub(crate) struct CompareView {
     has_ended: bool,
 }
 
-/// Reads the jobs that an address selects by the fields `id`.
-async fn jobs(state: &State, fields: &Fields) -> Result<Vec<Job>, Problem> {
+/// Returns the ids of the jobs that an address selects by the fields `id`.
+fn ids(fields: &Fields) -> Result<Vec<&str>, Problem> {
     let mut ids: Vec<&str> = Vec::new();
     for id in fields.all("id") {
         if !ids.contains(&id) {
             ids.push(id);
         }
     }
-    if !(2..=MOST).contains(&ids.len()) {
-        return Err(Problem::invalid(format!(
-            "{} jobs are selected; must be 2 to {MOST}",
-            ids.len()
-        ))
-        .with_advice("select the jobs in the list"));
+    match ids.len() {
+        2..=MOST => Ok(ids),
+        count => Err(Problem::invalid(format!("{count} jobs are selected; must be 2 to {MOST}"))
+            .with_advice("select the jobs in the list")),
     }
-    try_join_all(ids.into_iter().map(|id| state.job(id))).await
 }
 
 pub(super) async fn show(request: UserRequest) -> Result<Page<ComparePage>, Problem> {
     let UserRequest { state, visitor, fields } = request;
-    let jobs = jobs(&state, &fields).await?;
+    let jobs = try_join_all(ids(&fields)?.into_iter().map(|id| state.job(id))).await?;
     let documents = try_join_all(jobs.iter().map(settings)).await?;
+    let (plain, masked): (Vec<_>, Vec<_>) = documents.into_iter().unzip();
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(jobs.iter().map(|job| ("id", job.id())));
     Ok(Page(ComparePage {
         layout: Layout::new(&state, &visitor, Section::Jobs, "Compare jobs"),
-        settings: differences(&documents),
+        settings: differences(&plain, &masked),
         jobs: jobs.iter().map(Column::new).collect(),
         query: query.finish(),
     }))
@@ -85,19 +86,27 @@ pub(super) async fn show(request: UserRequest) -> Result<Page<ComparePage>, Prob
 
 pub(super) async fn data(request: UserRequest) -> Result<Json<CompareView>, Problem> {
     let UserRequest { state, fields, .. } = request;
-    let jobs = jobs(&state, &fields).await?;
+    let followed = ids(&fields)?.into_iter().map(|id| FollowedJob::follow(&state, id));
+    let jobs: Vec<Job> = try_join_all(followed).await?.into_iter().map(|it| it.job).collect();
     let read = join_all(jobs.iter().map(async |job| {
         let task = job.tasks().first().cloned().unwrap_or_default();
         curves(&state, job, &task).await
     }));
-    let (mut logs, mut has_ended) = (Vec::new(), true);
+    let (mut logs, mut problems, mut has_ended) = (Vec::new(), Vec::new(), true);
     for (job, read) in jobs.iter().zip(read.await) {
-        let (curves, is_complete) = read?;
-        has_ended &= is_complete;
-        logs.push((display::name(job).to_owned(), curves));
+        // A log that cannot be read must not hide the others.
+        match read {
+            Ok((curves, is_complete)) => {
+                has_ended &= is_complete;
+                logs.push((display::name(job).to_owned(), curves));
+            }
+            Err(problem) => {
+                problems.push(format!("{}: {}", display::name(job), problem.sentence()))
+            }
+        }
     }
     let charts = charts(&logs);
-    let tables = render_tables(&charts, has_ended)?;
+    let tables = render_tables(&charts, has_ended, problems)?;
     Ok(Json(CompareView { charts, tables, has_ended }))
 }
 
@@ -119,18 +128,24 @@ impl Column {
     }
 }
 
-/// Returns the settings of a job by their names, with masked secrets.
-async fn settings(job: &Job) -> Result<BTreeMap<String, String>, Problem> {
-    let mut body = job.copy_as(job.name()).await?.body();
-    mask(&mut body);
-    let mut settings = BTreeMap::new();
-    flatten("", &body, &mut settings);
-    settings.remove("metadata.name");
-    Ok(settings)
+type Document = BTreeMap<String, String>;
+
+/// Returns the settings of a job by their names, as they are and with masked secrets.
+async fn settings(job: &Job) -> Result<(Document, Document), Problem> {
+    let body = job.copy_as(job.name()).await?.body();
+    let mut masked = body.clone();
+    mask(&mut masked);
+    let [plain, masked] = [body, masked].map(|body| {
+        let mut settings = Document::new();
+        flatten("", &body, &mut settings);
+        settings.remove("metadata.name");
+        settings
+    });
+    Ok((plain, masked))
 }
 
 /// Adds the texts of a document by their paths. Elements of a list with names have these as paths.
-fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+fn flatten(path: &str, value: &Value, into: &mut Document) {
     let below = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),
@@ -154,18 +169,19 @@ fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Returns the settings that differ, hyper-parameters first.
-fn differences(documents: &[BTreeMap<String, String>]) -> Vec<(String, Vec<Option<String>>)> {
+/// Returns the settings that differ, hyper-parameters first, with their masked values.
+fn differences(plain: &[Document], masked: &[Document]) -> Vec<(String, Vec<Option<String>>)> {
     const PARAMETERS: &str = "algorithm.parameters.";
-    let names = documents.iter().flat_map(BTreeMap::keys);
-    let mut rows: BTreeMap<(bool, &str), Vec<Option<String>>> = BTreeMap::new();
-    for name in names {
-        let values: Vec<_> = documents.iter().map(|document| document.get(name).cloned()).collect();
-        if values.windows(2).any(|pair| pair[0] != pair[1]) {
-            rows.insert((!name.starts_with(PARAMETERS), name.as_str()), values);
-        }
-    }
-    let rows = rows.into_iter().map(|((_, name), values)| {
+    let names = plain.iter().flat_map(Document::keys);
+    let names: BTreeSet<(bool, &str)> =
+        names.map(|name| (!name.starts_with(PARAMETERS), name.as_str())).collect();
+    let differ = |name: &str| {
+        let mut values = plain.iter().map(|document| document.get(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let rows = names.into_iter().filter(|(_, name)| differ(name)).map(|(_, name)| {
+        let values = masked.iter().map(|document| document.get(name).cloned()).collect();
         (name.strip_prefix(PARAMETERS).unwrap_or(name).to_owned(), values)
     });
     rows.collect()
@@ -180,7 +196,7 @@ mod tests {
     #[test]
     fn settings_that_differ_are_shown_hyper_parameters_first() {
         let document = |rate: &str, nodes: u32, seed: Option<&str>| {
-            let mut settings = BTreeMap::new();
+            let mut settings = Document::new();
             let mut body = json!({
                 "algorithm": {"code_dir": "/b/code/", "parameters": [{"name": "lr", "value": rate}],
                               "inputs": [{"name": "data", "remote": {"obs": {"obs_url": "/b/d/"}}}]},
@@ -198,7 +214,7 @@ mod tests {
         let documents = [document("0.1", 1, None), document("0.2", 2, Some("7"))];
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
-            differences(&documents),
+            differences(&documents, &documents),
             [
                 ("lr".to_owned(), vec![text("0.1"), text("0.2")]),
                 ("seed".to_owned(), vec![None, text("7")]),

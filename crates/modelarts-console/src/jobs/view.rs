@@ -7,7 +7,7 @@ use std::{
 };
 
 use askama::Template;
-use modelarts_ext::{Job, Timestamp};
+use modelarts_ext::{Job, Timestamp, masking::mask};
 
 use crate::{
     action::can_stop,
@@ -59,7 +59,9 @@ impl JobRow {
         let parameters = algorithm.map_or(&[][..], |algorithm| &algorithm.parameters);
         let parameter = |name: &String| {
             let found = parameters.iter().find(|one| one.name.as_ref() == Some(name));
-            found.and_then(|one| one.value.clone()).unwrap_or_default()
+            let mut value = serde_json::to_value(found).unwrap_or_default();
+            mask(&mut value);
+            value["value"].as_str().unwrap_or_default().to_owned()
         };
         let phase = job.phase();
         let (style, symbol) = phase_style(&phase);

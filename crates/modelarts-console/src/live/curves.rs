@@ -7,12 +7,14 @@ use serde::Serialize;
 
 /// Maximum number of points of a curve. If a log has more, every second one is left out.
 const MAX_POINTS: usize = 1_000;
-/// Maximum number of names. Texts that look like values are mostly repeated under few names.
+/// Maximum number of names with several values, and of names that have occurred once, such as the
+/// settings that a program prints at its start.
 const MAX_NAMES: usize = 40;
+const MAX_SINGLE: usize = 2_000;
 /// Names of numbers that count the steps of a training, the finest first.
 const STEPS: [&str; 6] = ["global_step", "step", "iteration", "iter", "batch", "epoch"];
 /// A name and a number, separated by a colon, an equals sign or a space.
-const PAIR: &str = r#"(?i)(?:^|[\s,;|(\[{])['"]?([a-z_][\w./-]{0,39})['"]?\s*([:=\s])\s*['"]?([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf)"#;
+const PAIR: &str = r#"(?i)(?:^|[\s,;|(\[{])['"]?([a-z_][\w./-]{0,39})['"]?\s*([:=\s])\s*['"]?([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|[-+]?inf)"#;
 
 /// Values of one name in the order of their lines.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,8 +24,11 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
     /// `true` if the first numbers of the points are training steps.
     pub(crate) has_steps: bool,
-    /// Number of values in the log.
+    /// Number of values in the log, and the last, least and greatest of them.
     count: u64,
+    last: f64,
+    least: f64,
+    most: f64,
     /// Number of values per point.
     stride: u64,
 }
@@ -33,6 +38,8 @@ pub(crate) struct Curve {
 pub(crate) struct CurveReader {
     curves: Vec<Curve>,
     by_name: HashMap<String, usize>,
+    /// First values of names that have one value.
+    single: HashMap<String, (Option<f64>, f64)>,
 }
 
 impl CurveReader {
@@ -47,19 +54,21 @@ impl CurveReader {
             else {
                 continue;
             };
-            // Times, versions and paths are no values.
-            let next = line[number.end()..].chars().next().unwrap_or(' ');
-            if next.is_alphanumeric() || ":./-_".contains(next) {
+            // Times, versions, paths and parts of longer numbers are no values.
+            let mut rest = line[number.end()..].chars();
+            let (next, second) = (rest.next().unwrap_or(' '), rest.next().unwrap_or(' '));
+            let is_end = ".,".contains(next) && !second.is_alphanumeric();
+            if next.is_alphanumeric() || !is_end && ":./-_,".contains(next) {
                 continue;
             }
-            let Ok(value) = number.as_str().parse::<f64>() else { continue };
+            let text = number.as_str().replace(',', "").to_lowercase();
+            let Ok(value) = text.parse::<f64>() else { continue };
             let name = name.as_str();
             if let Some(rank) = STEPS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
                 if step.is_none_or(|(known, _)| rank < known) {
                     step = Some((rank, value));
                 }
-            } else if !separator.as_str().trim().is_empty() || number.as_str().contains(['.', 'e'])
-            {
+            } else if !separator.as_str().trim().is_empty() || text.contains(['.', 'e', 'n']) {
                 values.push((name, value));
             }
         }
@@ -69,27 +78,35 @@ impl CurveReader {
     }
 
     fn push(&mut self, name: &str, step: Option<f64>, value: f64) {
-        let index = match self.by_name.get(name) {
-            Some(index) => *index,
-            None if self.curves.len() == MAX_NAMES => return,
-            None => {
-                self.by_name.insert(name.to_owned(), self.curves.len());
-                self.curves.push(Curve {
-                    name: name.to_owned(),
-                    has_steps: true,
-                    stride: 1,
-                    ..Curve::default()
-                });
-                self.curves.len() - 1
+        if let Some(index) = self.by_name.get(name) {
+            return self.curves[*index].push(step, value);
+        }
+        let Some((first_step, first)) = self.single.remove(name) else {
+            if self.single.len() < MAX_SINGLE {
+                self.single.insert(name.to_owned(), (step, value));
             }
+            return;
         };
-        self.curves[index].push(step, value);
+        if self.curves.len() < MAX_NAMES {
+            let mut curve = Curve {
+                name: name.to_owned(),
+                has_steps: true,
+                stride: 1,
+                last: f64::NAN,
+                least: f64::NAN,
+                most: f64::NAN,
+                ..Curve::default()
+            };
+            curve.push(first_step, first);
+            curve.push(step, value);
+            self.by_name.insert(name.to_owned(), self.curves.len());
+            self.curves.push(curve);
+        }
     }
 
     /// Returns the names with more than one value.
     pub(crate) fn curves(self) -> Vec<Curve> {
         let mut curves = self.curves;
-        curves.retain(|curve| curve.count > 1);
         for curve in &mut curves {
             // Steps that begin again in each epoch are no axis.
             let are_sorted = curve.points.is_sorted_by(|one, other| one.0 < other.0);
@@ -108,6 +125,8 @@ impl CurveReader {
 impl Curve {
     fn push(&mut self, step: Option<f64>, value: f64) {
         self.has_steps &= step.is_some();
+        // The least of a number and NaN is the number.
+        (self.last, self.least, self.most) = (value, self.least.min(value), self.most.max(value));
         if self.count.is_multiple_of(self.stride) {
             self.points.push((step.unwrap_or_default(), value));
         }
@@ -183,14 +202,13 @@ fn chart(name: &str, logs: &[(String, Vec<Curve>)]) -> CurveChart {
                 values[at] = Some(*value).filter(|value| value.is_finite());
             }
         }
-        let numbers = || curve.points.iter().map(|(_, value)| *value);
         CurveSeries {
             label: (*label).clone(),
             values,
             count: curve.count,
-            last: numbers().next_back().map(text).unwrap_or_default(),
-            least: numbers().reduce(f64::min).map(text).unwrap_or_default(),
-            most: numbers().reduce(f64::max).map(text).unwrap_or_default(),
+            last: text(curve.last),
+            least: text(curve.least),
+            most: text(curve.most),
         }
     });
     CurveChart {
@@ -227,20 +245,26 @@ mod tests {
 
     #[test]
     fn pairs_of_names_and_numbers_are_values() {
-        let curves = read(&[
+        let all = read(&[
             "2026-01-15 08:30:00,123 INFO:root: step 10 loss 0.5 lr=1e-3 (acc: 0.25)",
             "version: 1.8.0 at 10:30 {'step': 20, 'loss': -0.25, 'acc': .5, 'lr': 1e-3}",
             "line 41 of file 3",
+            "samples: 12,800, seed: 42",
+            "samples: 1,234.5. loss nan",
         ]);
-        let read: Vec<_> = curves.iter().map(|curve| (&*curve.name, &*curve.points)).collect();
+        let curves = all.iter().filter(|curve| curve.name != "loss");
+        let read: Vec<_> = curves.map(|curve| (&*curve.name, &*curve.points)).collect();
         assert_eq!(
             read,
             [
-                ("loss", &[(10.0, 0.5), (20.0, -0.25)][..]),
+                ("acc", &[(10.0, 0.25), (20.0, 0.5)][..]),
                 ("lr", &[(10.0, 0.001), (20.0, 0.001)]),
-                ("acc", &[(10.0, 0.25), (20.0, 0.5)]),
+                ("samples", &[(1.0, 12_800.0), (2.0, 1234.5)]),
             ]
         );
+        // The last value has no step, and is no number.
+        let loss = all.iter().find(|curve| curve.name == "loss").unwrap();
+        assert_eq!((loss.count, loss.least, loss.most, loss.has_steps), (3, -0.25, 0.5, false));
     }
 
     #[test]

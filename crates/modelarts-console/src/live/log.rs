@@ -26,7 +26,7 @@ use crate::{
 
 const CHUNK: usize = 4096;
 /// Time after the end of a job in which the service may still return new lines and events.
-const LATE: Duration = Duration::from_secs(120);
+const LATE: Duration = Duration::from_secs(600);
 
 /// Logs of all tasks of one job, followed for all pages that show them.
 pub(crate) struct LogWatch {

@@ -25,7 +25,7 @@ use crate::{
     cluster::{
         commands::{self, Cause},
         journal::Entry,
-        layout::{Directory, Order, RUN_MARK, Specification, append, read_lines},
+        layout::{Directory, Order, RUN_MARK, Specification, append, open_files, read_lines},
         recorder::Recorder,
         workers::{NodesLauncher, Workers},
     },
@@ -43,7 +43,7 @@ use crate::{
         submission::{BatchRun, Submission},
     },
     metrics::{Metrics, MinuteRows},
-    runner::{Runner, worker_files::WorkerFiles},
+    runner::Runner,
     scheduler::Scheduler,
     state::{EmulatorState, Parts, Settings},
     validation::creation::Offer,
@@ -162,7 +162,7 @@ impl Program {
         job: Job,
         workers: Arc<Workers>,
     ) -> Result<Self, String> {
-        let files = WorkerFiles::shared(&specification.workers);
+        let files = open_files(&specification.workers);
         let files = files.map_err(|error| format!("cannot use the shared directory: {error}"))?;
         let obs = files.obs.clone();
         let launcher = NodesLauncher { files, workers: Arc::clone(&workers) };

@@ -16,6 +16,8 @@ use crate::{
     job::state::{RestartOn, StopReason},
     runner::launcher::WorkerSettings,
 };
+#[cfg(feature = "cli")]
+use crate::{files::confined_dir::ConfinedDir, runner::worker_files::WorkerFiles};
 
 /// Line that the program writes to the output of its script at the start of each run.
 pub(super) const RUN_MARK: &str = "modelarts-emulator: start of a run\n";
@@ -160,6 +162,13 @@ pub(super) struct Specification {
     pub(super) token: String,
     /// Arguments of `srun`, which starts the workers.
     pub(super) srun: Vec<String>,
+}
+
+/// Opens the directories of workers on a node.
+#[cfg(feature = "cli")]
+pub(super) fn open_files(settings: &WorkerSettings) -> io::Result<WorkerFiles> {
+    let obs = ConfinedDir::create(&settings.obs)?.with_umask_mode();
+    WorkerFiles::new(&settings.place, obs, settings.datasets.clone())
 }
 
 /// Order of the emulator to the program of a submission.

@@ -26,14 +26,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cluster::{
-        layout::{Directory, Specification},
+        layout::{Directory, Specification, open_files},
         workers::{Call, Command, Ready},
     },
     job::worker::{Host, Worker},
     runner::{
         launcher::{Exit, Launcher, WorkerSettings},
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::LazySight},
-        worker_files::WorkerFiles,
     },
 };
 
@@ -178,7 +177,7 @@ impl Node {
 async fn runner(workers: WorkerSettings, worker: &Worker) -> Result<ProcessRunner, String> {
     let place = workers.place.clone();
     let unusable = |error| format!("cannot use the directory {}: {error}", place.display());
-    let files = WorkerFiles::shared(&workers).map_err(unusable)?;
+    let files = open_files(&workers).map_err(unusable)?;
     let directory = files.directory(worker).map_err(unusable)?.root().to_owned();
     let records = directory.with_added_extension("running");
     let settings = Settings {

@@ -10,8 +10,6 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-#[cfg(all(feature = "slurm", feature = "cli"))]
-use crate::runner::launcher::WorkerSettings;
 use crate::{
     files::{
         confined_dir::{self, ConfinedDir, OnEscape},
@@ -60,13 +58,6 @@ impl WorkerFiles {
         datasets: Option<PathBuf>,
     ) -> io::Result<Self> {
         Ok(Self { jobs: ConfinedDir::create(&data_dir.join("jobs"))?, obs, datasets })
-    }
-
-    /// Opens the directories on another machine than that of the emulator.
-    #[cfg(all(feature = "slurm", feature = "cli"))]
-    pub(crate) fn shared(settings: &WorkerSettings) -> io::Result<Self> {
-        let obs = ConfinedDir::create(&settings.obs)?.with_umask_mode();
-        Self::new(&settings.place, obs, settings.datasets.clone())
     }
 
     /// Returns the directory of a worker, with the paths below `/home`. Creates it if necessary.

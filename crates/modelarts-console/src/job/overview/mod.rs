@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::{Fields, Secrets, Visitor},
+    action::MAX_DESCRIPTION,
     job::{
-        MAX_DESCRIPTION,
         frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
         summary,
@@ -40,8 +40,8 @@ struct SettingsView {
     environment: Vec<(String, String)>,
     secrets: Secrets,
     runs: Vec<RunRow>,
-    /// Tags as `KEY=VALUE, KEY=VALUE`.
-    tags: String,
+    /// Tags as `KEY=VALUE, KEY=VALUE`; `None` if the service does not list them.
+    tags: Option<String>,
     /// Priority of a job that waits in a dedicated pool, if it can be changed.
     priority: Option<i64>,
     csrf: String,
@@ -94,14 +94,14 @@ async fn render_settings(
     fragment(&SettingsView {
         id: job.id().to_owned(),
         description: description.unwrap_or_default(),
-        groups: settings::groups(job, &algorithm, &tags),
+        groups: settings::groups(job, &algorithm, tags.as_deref().unwrap_or_default()),
         inputs: settings::inputs(&algorithm),
         outputs: settings::outputs(&algorithm),
         parameters: settings::parameters(&algorithm),
         environment: settings::environment(&algorithm),
         secrets,
         runs: settings::runs(job),
-        tags: settings::tag_text(&tags),
+        tags: tags.as_deref().map(settings::tag_text),
         priority: settings::priority(job).filter(|_| !state.settings.is_read_only),
         csrf: visitor.csrf.clone(),
         is_read_only: state.settings.is_read_only,

@@ -2,6 +2,8 @@
 
 mod series;
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::{
     Json, Router,
@@ -29,6 +31,8 @@ use crate::{
 const ALL: &str = "all";
 /// Maximum number of workers that are read if all workers are selected.
 const MAX_TASKS: usize = 16;
+/// Running time below which a job may have no value.
+const SHORT: Duration = Duration::from_secs(120);
 /// Pause between two refreshes of the page, in seconds. The service reports a value per minute.
 const REFRESH: u64 = 15;
 
@@ -169,7 +173,7 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, 
             true if job.started_at().is_none() => {
                 "The job never ran, so there are no values.".to_owned()
             }
-            true => match job.time_run().map(display::duration) {
+            true => match job.time_run().filter(|ran| *ran < SHORT).map(display::duration) {
                 Some(ran) => format!(
                     "The service measures the usage once a minute, and has no value of this job, \
                      which ran {ran}."
