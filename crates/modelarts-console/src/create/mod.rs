@@ -11,6 +11,7 @@ mod check;
 mod files;
 mod finding;
 mod form;
+mod input_size;
 mod plan;
 mod prefill;
 mod submit;

@@ -15,6 +15,7 @@ use crate::{
         check::Checked,
         finding::Finding,
         form::{DRAFT, FROM, Form},
+        input_size,
         plan::Plan,
         prefill::form_of,
         view::{Content, FormPage, engine_value},
@@ -136,6 +137,9 @@ pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<R
         let complete = unmask(&state, &form).await?;
         let (of_complete, found) = Checked::new(&state, &complete, &lists);
         (plan, checked.errors) = (of_complete, found.errors);
+    }
+    if !is_check && checked.errors.is_empty() {
+        checked.errors = input_size::check(&state, &plan, &form, &lists).await;
     }
     if !is_check && checked.errors.is_empty() {
         let draft = form.get(DRAFT).to_owned();

@@ -11,8 +11,11 @@ use axum::{
     routing::{get, post},
 };
 
-use modelarts_ext::types::{CreateTrainJobTagsRequest, DeleteTrainJobTagsRequest};
-use serde_json::json;
+use modelarts_ext::{
+    masking::mask,
+    types::{AlgorithmRequest, CreateTrainJobTagsRequest, DeleteTrainJobTagsRequest},
+};
+use serde_json::{Value, json};
 
 use crate::{
     action::Action,
@@ -44,6 +47,7 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/{id}/description", post(describe))
         .route("/jobs/{id}/priority", post(prioritize))
         .route("/jobs/{id}/tags", post(tag))
+        .route("/jobs/{id}/algorithm", post(save_algorithm))
 }
 
 async fn confirm(
@@ -76,6 +80,58 @@ async fn prioritize(Path(id): Path<String>, request: UserRequest) -> Result<Redi
     let job = state.handle(&id)?;
     job.set_priority(priority).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+}
+
+/// Creates an algorithm with the code, the engine, the parameters and the channels of a job.
+async fn save_algorithm(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
+    let UserRequest { state, fields, .. } = request;
+    let job = state.job(&id).await?;
+    let mut body = job.copy_as(job.name()).await?.body();
+    let algorithm = body["algorithm"].take();
+    let list = |name: &str| algorithm[name].as_array().cloned().unwrap_or_default().into_iter();
+    // A stored secret would reach each user of the algorithm.
+    let parameters = list("parameters").filter(|one| mask(&mut one.clone()) == 0).map(|one| {
+        json!({ "name": one["name"], "value": one["value"],
+                "constraint": { "type": "String", "editable": true, "required": false } })
+    });
+    let channel =
+        |one: Value| json!({ "name": one["name"], "access_method": one["access_method"] });
+    let mut config = json!({
+        "parameters": parameters.collect::<Vec<_>>(),
+        "parameters_customization": true,
+        "inputs": list("inputs").map(channel).collect::<Vec<_>>(),
+        "outputs": list("outputs").map(channel).collect::<Vec<_>>(),
+    });
+    for name in ["code_dir", "boot_file", "command", "engine"] {
+        config[name] = algorithm[name].clone();
+    }
+    let mut algorithm = json!({
+        "metadata": { "name": fields.get("name").unwrap_or_default() },
+        "job_config": config,
+        "resource_requirements": [],
+    });
+    remove_nulls(&mut algorithm);
+    let invalid = |error| Problem::invalid(format!("the algorithm cannot be sent: {error}"));
+    let body: AlgorithmRequest = serde_json::from_value(algorithm).map_err(invalid)?;
+    let (client, project) = (&state.client, state.client.project_id());
+    let create = client.call(|api| api.create_algorithm().project_id(project).body(body).send());
+    let created = create.await?;
+    let id = created.metadata.as_deref().and_then(|metadata| metadata.id.clone());
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let query =
+        query.append_pair("mode", "stored").append_pair("algorithm", &id.unwrap_or_default());
+    Ok(Redirect::to(&format!("/create?{}", query.finish())))
+}
+
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null());
+            members.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }
 
 /// Parses tags as `KEY=VALUE, KEY=VALUE`.

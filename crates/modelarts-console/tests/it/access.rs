@@ -291,7 +291,7 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
 }
 
 /// All routes that are not only read.
-const CHANGES: [(&str, &str); 16] = [
+const CHANGES: [(&str, &str); 17] = [
     ("DELETE", "/create/files/{draft}/{slot}"),
     ("POST", "/create"),
     ("POST", "/create/check"),
@@ -302,6 +302,7 @@ const CHANGES: [(&str, &str); 16] = [
     ("POST", "/emulator/reset"),
     ("POST", "/jobs/delete"),
     ("POST", "/jobs/stop"),
+    ("POST", "/jobs/{id}/algorithm"),
     ("POST", "/jobs/{id}/delete"),
     ("POST", "/jobs/{id}/description"),
     ("POST", "/jobs/{id}/priority"),

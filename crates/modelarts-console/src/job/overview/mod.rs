@@ -44,6 +44,8 @@ struct SettingsView {
     tags: Option<String>,
     /// Priority of a job that waits in a dedicated pool, if it can be changed.
     priority: Option<i64>,
+    /// `true` if the job has code of its own, which an algorithm can store.
+    can_save: bool,
     csrf: String,
     is_read_only: bool,
     max_description: usize,
@@ -103,6 +105,7 @@ async fn render_settings(
         runs: settings::runs(job),
         tags: tags.as_deref().map(settings::tag_text),
         priority: settings::priority(job).filter(|_| !state.settings.is_read_only),
+        can_save: algorithm.id.is_none() && algorithm.code_dir.is_some(),
         csrf: visitor.csrf.clone(),
         is_read_only: state.settings.is_read_only,
         max_description: MAX_DESCRIPTION,

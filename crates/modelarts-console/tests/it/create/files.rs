@@ -201,3 +201,27 @@ async fn names_of_files_that_leave_the_directory_are_rejected() {
     let other = fixture.change("/create/files/..%2Fx/code/x", "x").await;
     assert_eq!(other.status(), 400);
 }
+
+/// The service downloads inputs to the disk of the flavor, and fails only then.
+#[tokio::test]
+async fn inputs_that_do_not_fit_the_disk_are_refused() {
+    let (fixture, _cache) = staged().await;
+    fixture.emulator.put("bucket/code/train.py", "1\n").unwrap();
+    let directory = fixture.emulator.obs_root().join("bucket/big");
+    std::fs::create_dir(&directory).unwrap();
+    // The file takes no space.
+    let file = std::fs::File::create(directory.join("rows.bin")).unwrap();
+    let fields = valid_with(&[
+        ("inputs[0].name", "data_url"),
+        ("inputs[0].path", "obs://bucket/big/"),
+        ("action", "create"),
+    ]);
+    file.set_len((50 << 30) + 1).unwrap();
+    let refused = send(&fixture, "/create", &fields).await;
+    assert_eq!(errors(&refused).len(), 1, "{refused:#}");
+    let rule = refused["errors"][0]["rule"].as_str().unwrap();
+    assert_eq!(rule, "must fit the disk of the flavor");
+    file.set_len(10).unwrap();
+    let created = send(&fixture, "/create", &fields).await;
+    assert!(created["location"].is_string(), "{created:#}");
+}

@@ -4,7 +4,7 @@ use modelarts_ext::types::Phase;
 use serde_json::json;
 
 use crate::{
-    job::{assert_has, between, seed_one},
+    job::{assert_has, between, described, seed_one},
     support::Fixture,
 };
 
@@ -74,6 +74,26 @@ async fn tags_are_added_changed_and_removed() {
     assert!(!page.contains("<dt>Tags</dt>"), "{page}");
     let refused = fixture.form(&address, &[("tags", "=1")]).await;
     assert_ne!(refused.status(), 303);
+}
+
+#[tokio::test]
+async fn a_job_is_saved_as_an_algorithm() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"job": described("source")})).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(&page, &["<summary>Save as algorithm</summary>"]);
+    let address = format!("/jobs/{id}/algorithm");
+    let response = fixture.form(&address, &[("name", "resnet")]).await;
+    assert_eq!(response.status(), 303, "{}", response.text().await.unwrap());
+    let form = fixture.page(response.headers()["location"].to_str().unwrap()).await;
+    assert_has(&form, &["selected>resnet</option>"]);
+    let algorithms = fixture.client().algorithms().collect(10).await.unwrap();
+    let config = algorithms[0].job_config.clone().unwrap();
+    assert_eq!(config.boot_file.as_deref(), Some("/bucket/code/train.py"));
+    let names: Vec<_> = config.parameters.iter().map(|one| one.name.as_deref().unwrap()).collect();
+    assert!(names.contains(&"epochs"), "{names:?}");
+    assert_eq!(config.outputs[0].name.as_deref(), Some("train_url"));
+    assert_ne!(fixture.form(&address, &[("name", "not a name")]).await.status(), 303);
 }
 
 #[tokio::test]
