@@ -44,6 +44,29 @@ export function addLinks(root) {
   }
 }
 
+/** Gives parts of a text the colours of a terminal, before links are added. */
+export function paint(root, colours) {
+  for (const [from, to, style] of colours) {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) {
+      texts.push(walker.currentNode);
+    }
+    let at = 0;
+    for (const text of texts) {
+      const [start, end] = [Math.max(0, from - at), Math.min(text.length, to - at)];
+      at += text.length;
+      if (start < end) {
+        const part = start > 0 ? text.splitText(start) : text;
+        part.splitText(end - start);
+        const painted = element("span", style);
+        part.replaceWith(painted);
+        painted.append(part);
+      }
+    }
+  }
+}
+
 /** Lines of a log in an element. */
 export class LineWindow {
   /**
@@ -243,7 +266,7 @@ export class LineWindow {
   }
 
   /** Returns the element of a line. All texts are text, never HTML. */
-  row({ number, task, parts, level, is_gap: isGap, len }) {
+  row({ number, task, parts, colours, level, is_gap: isGap, len }) {
     const row = element("div", ["row", level, isGap && "gap"].filter(Boolean).join(" "));
     row.id = `line-${number}`;
     row.dataset.number = number;
@@ -257,6 +280,7 @@ export class LineWindow {
     }
     const text = element("span", "text");
     parts.forEach((part, at) => text.append(at % 2 ? element("mark", "", part) : part));
+    paint(text, colours ?? []);
     addLinks(text);
     row.append(text);
     if (len) {

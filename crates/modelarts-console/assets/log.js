@@ -1,6 +1,6 @@
 // Tab with the logs of a job: follows the end, and jumps between the hits of a search.
 import { handlers } from "./job.js";
-import { addLinks, LineWindow } from "./lines.js";
+import { addLinks, LineWindow, paint } from "./lines.js";
 import { errorText, request, stream } from "./page.js";
 
 /** Time for which the page keeps the lines of a server that was restarted, in milliseconds. */
@@ -269,7 +269,10 @@ log.addEventListener("scroll", () => {
 for (const label of root.querySelectorAll("label[hidden]")) {
   label.hidden = false;
 }
-log.querySelectorAll(".text").forEach(addLinks);
+for (const text of log.querySelectorAll(".text")) {
+  paint(text, JSON.parse(text.dataset.colours ?? "[]"));
+  addLinks(text);
+}
 const fullScreen = byId("full-screen");
 fullScreen.hidden = !document.fullscreenEnabled;
 fullScreen.addEventListener("click", () =>

@@ -42,25 +42,101 @@ impl Level {
 }
 
 /// Returns a line as a terminal shows it: without text that a carriage return overwrites, and
-/// without control characters and escape sequences.
-pub(crate) fn printable(line: &str) -> Cow<'_, str> {
+/// without control characters and escape sequences other than those of colours.
+pub(crate) fn storable(line: &str) -> Cow<'_, str> {
     if !line.chars().any(is_hidden) {
         return Cow::Borrowed(line);
     }
     let line = line.trim_end_matches('\r');
     let line = line.rsplit('\r').next().unwrap_or_default();
     let mut text = String::with_capacity(line.len());
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        // An escape sequence consists of ESC, `[`, parameters and a final letter.
-        if letter == '\u{1b}' && letters.as_str().starts_with('[') {
-            letters.next();
-            letters.find(|letter| ('@'..='~').contains(letter));
-        } else if !is_hidden(letter) {
-            text.push(letter);
+    let mut rest = line;
+    while let Some(letter) = rest.chars().next() {
+        let length = escape_length(rest).unwrap_or(letter.len_utf8());
+        let (part, after) = rest.split_at(length);
+        if part.starts_with(ESCAPE) && part.ends_with('m') || !is_hidden(letter) {
+            text.push_str(part);
         }
+        rest = after;
     }
     Cow::Owned(text)
+}
+
+/// Start of an escape sequence, which consists of it, parameters and a final letter.
+const ESCAPE: &str = "\u{1b}[";
+
+/// Returns the length of the escape sequence with which a text begins.
+fn escape_length(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix(ESCAPE)?;
+    let end = parameters.find(|letter| ('@'..='~').contains(&letter));
+    Some(end.map_or(text.len(), |end| ESCAPE.len() + end + 1))
+}
+
+/// Returns a stored line without escape sequences.
+pub(crate) fn plain(line: &str) -> Cow<'_, str> {
+    match line.contains('\u{1b}') {
+        false => Cow::Borrowed(line),
+        true => Cow::Owned(coloured(line).0),
+    }
+}
+
+/// Returns a line without control characters and escape sequences.
+pub(crate) fn printable(line: &str) -> String {
+    plain(&storable(line)).into_owned()
+}
+
+/// Part of a line with a colour: its start and end in UTF-16 code units, and its style class.
+pub(crate) type Colour = (usize, usize, &'static str);
+
+/// Returns the text of a stored line, and its colours.
+pub(crate) fn coloured(line: &str) -> (String, Vec<Colour>) {
+    let (mut text, mut colours, mut at) = (String::with_capacity(line.len()), Vec::new(), 0);
+    let mut open: Option<(usize, &'static str)> = None;
+    let mut rest = line;
+    while let Some(letter) = rest.chars().next() {
+        let Some(length) = escape_length(rest) else {
+            if letter != '\u{1b}' {
+                text.push(letter);
+                at += letter.len_utf16();
+            }
+            rest = &rest[letter.len_utf8()..];
+            continue;
+        };
+        let (sequence, after) = rest.split_at(length);
+        rest = after;
+        let parameters = sequence.trim_start_matches(ESCAPE).trim_end_matches('m');
+        let class = class_of(parameters, open.map(|(_, class)| class));
+        if let Some((start, class)) = open.take().filter(|(start, _)| *start < at) {
+            colours.push((start, at, class));
+        }
+        open = class.map(|class| (at, class));
+    }
+    colours.extend(open.filter(|(start, _)| *start < at).map(|(start, class)| (start, at, class)));
+    (text, colours)
+}
+
+/// Returns the style class after a sequence with these parameters.
+fn class_of(parameters: &str, before: Option<&'static str>) -> Option<&'static str> {
+    const CLASSES: [&str; 7] = ["muted", "red", "green", "yellow", "blue", "magenta", "cyan"];
+    let mut class = before;
+    let mut codes = parameters.split(';').map(|code| code.parse::<usize>().unwrap_or(0));
+    while let Some(code) = codes.next() {
+        class = match code {
+            // White is the colour of a text without one.
+            0 | 37 | 39 | 97 => None,
+            1 => class.or(Some("bold")),
+            30..=36 => Some(CLASSES[code - 30]),
+            90..=96 => Some(CLASSES[code - 90]),
+            // Colours by a number of a palette, or by their parts, have further parameters.
+            38 | 48 => {
+                let more = if codes.next() == Some(5) { 1 } else { 3 };
+                codes.by_ref().take(more).for_each(drop);
+                class
+            }
+            _ => class,
+        };
+    }
+    class
 }
 
 fn is_hidden(letter: char) -> bool {
@@ -91,6 +167,17 @@ mod tests {
         assert_eq!(printable("a\tb <b>"), "a\tb <b>");
         assert_eq!(printable("\u{1b}[31mred\u{1b}[0m\u{7}"), "red");
         assert_eq!(printable("10%\r 50%\r100%\r"), "100%");
+    }
+
+    #[test]
+    fn colours_are_parts_of_the_text() {
+        let stored =
+            storable("\u{1b}[2Kü\u{1b}[1;31mred\u{1b}[0m \u{1b}[38;5;9mpalette\u{1b}[32mgreen");
+        let (text, colours) = coloured(&stored);
+        assert_eq!(text, "üred palettegreen");
+        assert_eq!(colours, [(1, 4, "red"), (12, 17, "green")]);
+        // A line that was cut in a sequence.
+        assert_eq!(coloured("a\u{1b}[3"), ("a".to_owned(), vec![]));
     }
 
     #[test]

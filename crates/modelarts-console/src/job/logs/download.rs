@@ -19,7 +19,7 @@ use crate::{
         followed::FollowedJob,
         logs::query::{FollowedLog, LogQuery},
     },
-    live::log::storage_problem,
+    live::{log::storage_problem, text::plain},
     page::attachment,
     problem::Problem,
     site::UserRequest,
@@ -55,7 +55,8 @@ pub(super) async fn line(
     let line = line.ok_or_else(|| Problem::not_found(format!("the log has no line {number}")))?;
     let task = query.task.as_deref().unwrap_or("all");
     let name = format!("{id}-{task}-line-{number}.txt");
-    Ok(file(&name, line.len, line.text.into()))
+    let text = plain(&line.text).into_owned();
+    Ok(file(&name, text.len() as u64, text.into()))
 }
 
 /// Content of a response: a text, or a file to read.

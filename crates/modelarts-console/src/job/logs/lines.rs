@@ -9,7 +9,7 @@ use crate::{
     live::{
         log::LogState,
         spool::{Line, MAX_SHOWN, TaskLines, View},
-        text::{Level, split_hits},
+        text::{Colour, Level, coloured, split_hits},
     },
     problem::Problem,
     site::UserRequest,
@@ -58,6 +58,9 @@ pub(super) struct LogRow {
     pub(super) task: Option<String>,
     /// Parts of the text, alternately outside and inside hits, beginning outside.
     pub(super) parts: Vec<String>,
+    /// Parts with a colour of a terminal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) colours: Vec<Colour>,
     /// Level of the line: `error` or `warning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) level: Option<&'static str>,
@@ -69,15 +72,22 @@ pub(super) struct LogRow {
 }
 
 impl LogRow {
+    /// Returns the colours for the script of the page.
+    pub(super) fn colours_json(&self) -> String {
+        serde_json::json!(self.colours).to_string()
+    }
+
     pub(super) fn new(line: Line, tasks: &[TaskLines], view: View, search: Option<&Regex>) -> Self {
         let task = tasks.get(usize::from(line.task));
         let task = task.filter(|_| view.is_none() && tasks.len() > 1);
         let search = search.filter(|_| !line.is_gap);
-        let level = Level::of(&line.text).filter(|_| !line.is_gap);
+        let (text, colours) = coloured(&line.text);
+        let level = Level::of(&text).filter(|_| !line.is_gap);
         Self {
             number: line.number + 1,
             task: task.map(|task| task.task.clone()),
-            parts: split_hits(&line.text, search),
+            parts: split_hits(&text, search),
+            colours,
             level: level.map(Level::class),
             is_gap: line.is_gap,
             len: line.is_cut().then_some(line.len),

@@ -24,7 +24,7 @@ use crate::{
     live::{
         curves::{Curve, CurveReader},
         spool::cursor::{Cursor, HEADER, Header},
-        text::printable,
+        text::{plain, storable},
     },
     temporary,
 };
@@ -197,7 +197,7 @@ impl Spool {
         let mut cursor = self.cursor(view, 0, u64::MAX)?;
         while let Some((_, header)) = cursor.next_line(MAX_SHOWN)? {
             if !header.is_gap {
-                reader.add(cursor.text());
+                reader.add(&plain(cursor.text()));
             }
         }
         Ok(reader.curves())
@@ -223,7 +223,7 @@ impl Index {
     }
 
     fn add(&mut self, task: u16, is_gap: bool, text: &str, batch: &mut Batch) {
-        let text = printable(text);
+        let text = storable(text);
         let header = Header { task, is_gap, len: text.len() as u64 };
         batch.lines.extend(header.to_bytes());
         batch.lines.extend(text.as_bytes());

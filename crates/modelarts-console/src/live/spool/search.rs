@@ -4,7 +4,10 @@ use std::{io, ops::Range, sync::Weak};
 
 use regex::{Regex, RegexBuilder};
 
-use crate::live::spool::{Spool, View};
+use crate::live::{
+    spool::{Spool, View},
+    text::plain,
+};
 
 /// Maximum size of a compiled expression, in bytes.
 const MAX_EXPRESSION: usize = 1 << 20;
@@ -134,7 +137,7 @@ impl Spool {
         let (mut earlier, mut all) = (0, 0);
         while let Some((number, _)) = cursor.next_line(usize::MAX)? {
             caller.check(number)?;
-            if search.0.is_match(cursor.text()) {
+            if search.0.is_match(&plain(cursor.text())) {
                 all += 1;
                 earlier += u64::from(number < before);
                 if all == limit {
@@ -155,7 +158,7 @@ impl Spool {
         let mut cursor = self.cursor(view, range.start, range.end)?;
         while let Some((number, _)) = cursor.next_line(usize::MAX)? {
             caller.check(number)?;
-            if search.0.is_match(cursor.text()) {
+            if search.0.is_match(&plain(cursor.text())) {
                 return Ok(Some(number));
             }
         }
@@ -175,7 +178,7 @@ impl Spool {
             let mut cursor = self.cursor(view, start, to)?;
             let mut last = None;
             while let Some((number, _)) = cursor.next_line(usize::MAX)? {
-                if search.0.is_match(cursor.text()) {
+                if search.0.is_match(&plain(cursor.text())) {
                     last = Some(number);
                 }
             }

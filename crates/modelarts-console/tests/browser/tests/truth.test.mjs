@@ -123,6 +123,26 @@ test("the events of an ended job are not refreshed", { timeout }, async () => {
   await page.context().close();
 });
 
+test("colours of a terminal are shown", { timeout }, async () => {
+  const text = "\u001b[32mok\u001b[0m then \u001b[1;31mERROR https://example.com/a\u001b[0m end\n";
+  const [id] = await server.seed([{ name: "coloured", phase: "Completed", logs: { "worker-0": text } }]);
+  const page = await browser.open(`/jobs/${id}/logs`);
+  await logLine(page, "then");
+  const check = async () => {
+    assert.equal(await page.locator("#log .text .green").textContent(), "ok");
+    assert.equal(await page.locator("#log .text .red").textContent(), "ERROR https://example.com/a");
+    assert.equal(await page.locator("#log .text .red a").getAttribute("href"), "https://example.com/a");
+    assert.equal(await page.locator("#log .text").textContent(), "ok then ERROR https://example.com/a end");
+  };
+  await check();
+  // The rows are made again by the script.
+  await page.getByRole("searchbox", { name: "Search" }).fill("ok then");
+  await page.getByRole("button", { name: "Next hit" }).click();
+  await page.locator("#log mark").first().waitFor();
+  assert.equal(await page.locator("#log .text").textContent(), "ok then ERROR https://example.com/a end");
+  await page.context().close();
+});
+
 for (const viewport of [WIDE, NARROW]) {
   test(`the log begins high on a page of ${viewport.width} pixels`, { timeout }, async () => {
     const text = "see https://example.com/run/1.\n".repeat(50);
