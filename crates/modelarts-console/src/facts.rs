@@ -10,7 +10,10 @@ use modelarts_ext::{
 use parking_lot::Mutex;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
-use crate::problem::Problem;
+use crate::{
+    live::{curves::CurveReader, text::printable},
+    problem::Problem,
+};
 
 /// Maximum number of cached values, apart from values in use.
 const MAX_VALUES: usize = 256;
@@ -35,6 +38,7 @@ pub(crate) struct Facts {
     tags: Cache<Option<Vec<Tag>>>,
     details: Cache<Result<Job, Problem>>,
     running_problems: Cache<Option<String>>,
+    printed: Cache<HashMap<String, String>>,
 }
 
 pub(crate) struct Summary {
@@ -105,6 +109,24 @@ impl Facts {
         let read = async { job.running_problem().await.unwrap_or_default() };
         let max_age = self.interval * RUNNING_POLLS;
         (*self.running_problems.get(key, max_age, read).await).clone()
+    }
+
+    /// Returns the last values that the first worker of a job has printed, by their names, from the
+    /// end of its log. A log that cannot be read has none.
+    pub(crate) async fn printed(&self, job: &Job) -> Arc<HashMap<String, String>> {
+        let key = (job.id().to_owned(), format!("{} {}", job.phase(), job.runs().len()));
+        let read = async {
+            let Some(task) = job.tasks().first() else { return HashMap::new() };
+            let log = job.logs(task).end().await.map(|log| log.text).unwrap_or_default();
+            let mut reader = CurveReader::default();
+            log.lines().for_each(|line| reader.add(&printable(line)));
+            reader.last_values()
+        };
+        let max_age = match job.is_final() {
+            true => Duration::MAX,
+            false => self.interval * RUNNING_POLLS,
+        };
+        self.printed.get(key, max_age, read).await
     }
 
     pub(crate) async fn usage(&self, job: &Job, task: &str) -> Arc<Usage> {

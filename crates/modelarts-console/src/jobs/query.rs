@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -18,6 +19,8 @@ use crate::{
 
 /// Number of jobs per page, which is the maximum of the service.
 pub(crate) const PAGE_SIZE: u32 = 50;
+/// Start of the name of a column with a value that the code of jobs prints, such as `log:loss`.
+pub(crate) const PRINTED: &str = "log:";
 /// Maximum number of columns of hyper-parameters.
 const MAX_COLUMNS: usize = 8;
 /// Maximum time for the service to return a list, including retries.
@@ -34,7 +37,7 @@ pub(crate) struct Query {
     pub(crate) search: Search,
     /// Page number, starting at 1.
     pub(crate) page: u64,
-    /// Names of hyper-parameters that are shown as columns.
+    /// Names of hyper-parameters and, after [`PRINTED`], of printed values that are columns.
     pub(crate) columns: Vec<String>,
 }
 
@@ -42,6 +45,8 @@ pub(crate) struct Listing {
     pub(crate) jobs: Vec<Job>,
     /// Problems that the logs of running jobs show, by the ids of the jobs.
     pub(crate) problems: HashMap<String, String>,
+    /// Printed values of the jobs, by their ids, if a column shows one.
+    pub(crate) printed: HashMap<String, Arc<HashMap<String, String>>>,
     /// Total number of jobs that match the search; `None` if the service does not state it.
     pub(crate) total: Option<u64>,
 }
@@ -94,7 +99,18 @@ impl Query {
             Some((job.id().to_owned(), problem?))
         }));
         let problems = problems.await.into_iter().flatten().collect();
-        Ok(Listing { jobs, problems, total })
+        let wanted = self.columns.iter().any(|name| name.starts_with(PRINTED));
+        let with_logs = jobs.iter().filter(|job| wanted && job.started_at().is_some());
+        let printed = join_all(with_logs.map(async |job| {
+            let read = tokio::spawn({
+                let (state, job) = (state.clone(), job.clone());
+                async move { state.cached.facts.printed(&job).await }
+            });
+            let values = tokio::time::timeout(LOG_TIMEOUT, read).await.ok()?.ok()?;
+            Some((job.id().to_owned(), values))
+        }));
+        let printed = printed.await.into_iter().flatten().collect();
+        Ok(Listing { jobs, problems, printed, total })
     }
 
     /// Reads the number of jobs in each phase.

@@ -1,7 +1,6 @@
 //! `ListView`: view of a job list with its rows.
 
 use std::{
-    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     time::SystemTime,
 };
@@ -13,7 +12,7 @@ use crate::{
     action::can_stop,
     display::{self, PHASES, phase_style},
     jobs::{
-        query::{Counts, Listing, PAGE_SIZE, Query},
+        query::{Counts, Listing, PAGE_SIZE, PRINTED, Query},
         search::Key,
     },
     live::lists::{RenderedPart, RenderedRows},
@@ -49,15 +48,19 @@ pub(crate) struct JobRow {
 }
 
 impl JobRow {
-    fn new(job: &Job, problems: &HashMap<String, String>, columns: &[String]) -> Self {
+    fn new(job: &Job, listing: &Listing, columns: &[String]) -> Self {
         let details = job.details();
-        let problem = problems.get(job.id()).cloned();
+        let problem = listing.problems.get(job.id()).cloned();
         let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
         let policy = details.spec.as_deref().and_then(|spec| spec.schedule_policy.as_deref());
         let algorithm = details.algorithm.as_deref();
         let parameters = algorithm.map_or(&[][..], |algorithm| &algorithm.parameters);
+        let printed = listing.printed.get(job.id());
         let parameter = |name: &String| {
+            if let Some(name) = name.strip_prefix(PRINTED) {
+                return printed.and_then(|values| values.get(name).cloned()).unwrap_or_default();
+            }
             let found = parameters.iter().find(|one| one.name.as_ref() == Some(name));
             let mut value = serde_json::to_value(found).unwrap_or_default();
             mask(&mut value);
@@ -183,9 +186,7 @@ impl ListView {
         let now = state.cached.clock.now();
         let rows = listing.into_iter().flat_map(|listing| {
             let jobs = listing.jobs.iter();
-            jobs.map(|job| {
-                (JobRow::new(job, &listing.problems, &query.columns), Times::new(job, now))
-            })
+            jobs.map(|job| (JobRow::new(job, listing, &query.columns), Times::new(job, now)))
         });
         Self {
             rows: rows.collect(),
@@ -323,6 +324,8 @@ fn version(value: &impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     #[test]
@@ -336,7 +339,12 @@ mod tests {
     #[test]
     fn a_page_behind_the_end_links_to_the_last_one() {
         let query = |page| Query { page, ..Query::default() };
-        let listing = |total| Listing { jobs: Vec::new(), problems: HashMap::new(), total };
+        let listing = |total| Listing {
+            jobs: Vec::new(),
+            problems: HashMap::new(),
+            printed: HashMap::new(),
+            total,
+        };
         let pages = Pages::new(&query(9), &listing(Some(101))).unwrap();
         assert_eq!(pages.previous.as_deref(), Some("/jobs?page=3"));
         assert_eq!(pages.last.as_deref(), Some("/jobs?page=3"));

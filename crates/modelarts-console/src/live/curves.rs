@@ -104,6 +104,13 @@ impl CurveReader {
         }
     }
 
+    /// Returns the last value of each name as text.
+    pub(crate) fn last_values(self) -> HashMap<String, String> {
+        let single = self.single.into_iter().map(|(name, (_, value))| (name, text(value)));
+        let curves = self.curves.into_iter().map(|curve| (curve.name, text(curve.last)));
+        single.chain(curves).collect()
+    }
+
     /// Returns the names with more than one value.
     pub(crate) fn curves(self) -> Vec<Curve> {
         let mut curves = self.curves;

@@ -207,7 +207,7 @@ async fn hyper_parameters_are_columns_of_the_list() {
         },
         "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
     });
-    fixture.seed(json!([{ "name": "tuned", "job": job }])).await;
+    fixture.seed(json!([{ "name": "tuned", "job": job, "logs": {"worker-0": "step 1 loss=0.5\nstep 2 loss=0.25\nfinal acc: 0.9\n"} }])).await;
     let page = fixture.page("/jobs?columns=lr,+seed,%3Cb%3E").await;
     for part in [
         "<th role=\"columnheader\" scope=\"col\">lr</th>",
@@ -217,5 +217,10 @@ async fn hyper_parameters_are_columns_of_the_list() {
         "href=\"/jobs?search=phase%3ARunning&#38;columns=lr%2Cseed%2C%3Cb%3E\"",
     ] {
         assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = fixture.page("/jobs?columns=log:loss,log:acc,log:none").await;
+    for (name, value) in [("log:loss", "0.25"), ("log:acc", "0.9"), ("log:none", "")] {
+        let cell = format!("<td role=\"cell\" data-label=\"{name}\">{value}</td>");
+        assert!(page.contains(&cell), "{cell}: {page}");
     }
 }
