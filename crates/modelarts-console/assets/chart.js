@@ -63,7 +63,7 @@ export const USAGE = {
   yAxis: { values: (_, ticks) => ticks.map((tick) => `${tick} %`) },
   x: () => {
     const time = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "short" });
-    return { label: "Time", value: (_, at) => (at === null ? "–" : time.format(new Date(at * 1000))) };
+    return { label: "Time", value: (plot, at) => time.format(new Date((at ?? plot.data[0].at(-1)) * 1000)) };
   },
   value: (value) => `${value.toFixed(1)} %`,
   spanGaps: false,
@@ -75,7 +75,7 @@ export const CURVES = {
   scales: { x: { time: false } },
   xAxis: { space: 80 },
   yAxis: {},
-  x: (chart) => ({ label: chart.axis === "step" ? "Step" : "Value", value: (_, at) => at ?? "–" }),
+  x: (chart) => ({ label: chart.axis === "step" ? "Step" : "Value", value: (plot, at) => at ?? plot.data[0].at(-1) }),
   value: (value) => Number(value.toPrecision(6)).toString(),
   spanGaps: true,
 };
@@ -97,7 +97,11 @@ function options(chart, width, kind) {
         dash: dashOf(index),
         width: 2,
         spanGaps: kind.spanGaps,
-        value: (_, value) => (value === null || value === undefined ? "–" : kind.value(value)),
+        // Without a pointer on the chart, the legend has the last values.
+        value: (plot, value, row, column) => {
+          const shown = column === null ? plot.data[row].findLast((one) => one !== null) : value;
+          return shown === null || shown === undefined ? "–" : kind.value(shown);
+        },
       })),
     ],
   };

@@ -35,6 +35,16 @@ pub(crate) struct ComparePage {
     query: String,
 }
 
+impl ComparePage {
+    fn has_codes(&self) -> bool {
+        self.jobs.iter().any(|job| !job.exit_codes.is_empty())
+    }
+
+    fn has_reasons(&self) -> bool {
+        self.jobs.iter().any(|job| !job.why.is_empty())
+    }
+}
+
 /// Column of a job.
 struct Column {
     id: String,
