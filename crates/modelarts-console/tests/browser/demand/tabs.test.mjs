@@ -11,7 +11,8 @@ let server;
 let browser;
 
 before(async () => {
-  server = await Server.start();
+  // With delays, the client makes the pauses of its polls.
+  server = await Server.start({ speed: 100 });
   browser = await Browser.start(server);
 });
 
