@@ -1,4 +1,4 @@
-// Charts of series, which are read again while they grow.
+// Charts of the usage of a job, and of values that jobs print, which are read again while they grow.
 import { banner, errorText, request } from "./page.js";
 import { patch } from "./patch.js";
 
@@ -56,7 +56,7 @@ function clockTimes(_, ticks) {
 }
 
 /** Parts of charts of the usage in percent over the time. */
-export const USAGE = {
+const USAGE = {
   caption: (chart) => `${chart.title}, usage in percent`,
   scales: { y: { range: [0, 100] } },
   xAxis: { values: clockTimes, incrs: INCREMENTS, space: 80 },
@@ -70,7 +70,7 @@ export const USAGE = {
 };
 
 /** Parts of charts of values over the steps of a training. */
-export const CURVES = {
+const CURVES = {
   caption: (chart) => chart.title,
   scales: { x: { time: false } },
   xAxis: { space: 80 },
@@ -148,7 +148,7 @@ function makeButtons(plot, chart, hidden) {
  * @param {string} url Address that returns `charts`, `tables` and, at the end, `has_ended`.
  * @param {number} pause Pause between two requests in milliseconds; 0 for a single request.
  */
-export async function liveCharts(element, tables, kind, url, pause) {
+async function liveCharts(element, tables, kind, url, pause) {
   /** Charts by their titles: the plot, its labels, and the labels of hidden lines. */
   const plots = new Map();
   let charts = [];
@@ -223,4 +223,18 @@ export async function liveCharts(element, tables, kind, url, pause) {
 
 function widthOf(figure) {
   return figure.clientWidth || 600;
+}
+
+/** Pause between two reads of a log that grows, in milliseconds. */
+const PAUSE = 5000;
+
+const usage = document.getElementById("usage");
+if (usage) {
+  const job = encodeURIComponent(document.getElementById("job").dataset.id);
+  const url = `/jobs/${job}/usage/data?task=${encodeURIComponent(usage.dataset.task)}`;
+  const pause = Number(usage.dataset.refresh) * 1000;
+  await liveCharts(usage, document.getElementById("usage-tables"), USAGE, url, pause);
+} else {
+  const curves = document.getElementById("curves");
+  await liveCharts(curves, document.getElementById("curve-tables"), CURVES, curves.dataset.url, PAUSE);
 }
