@@ -28,6 +28,8 @@ const USAGE_POLLS: u32 = 2;
 /// The log of a running job can have 5 MB.
 const RUNNING_POLLS: u32 = 12;
 const DETAILS_POLLS: u32 = 2;
+/// The log of an ended job does not change.
+const ENDED_POLLS: u32 = 60;
 
 /// Cache of stages, diagnoses, tags and usage of jobs.
 #[derive(Default)]
@@ -123,7 +125,8 @@ impl Facts {
             reader.last_values()
         };
         let max_age = match job.is_final() {
-            true => Duration::MAX,
+            // A log that could not be read is read again some time later.
+            true => self.interval * ENDED_POLLS,
             false => self.interval * RUNNING_POLLS,
         };
         self.printed.get(key, max_age, read).await

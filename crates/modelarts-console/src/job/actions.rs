@@ -1,4 +1,4 @@
-//! Changes of a job: stop, deletion, description, priority, tags.
+//! Changes of a job: stop, deletion, description, priority, tags; and its algorithm.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,6 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
-
 use modelarts_ext::{
     masking::mask,
     types::{AlgorithmRequest, CreateTrainJobTagsRequest, DeleteTrainJobTagsRequest},

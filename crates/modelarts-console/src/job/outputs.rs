@@ -116,9 +116,6 @@ impl Output {
         let read = self.files(state).await;
         let (mut files, problem) = match read {
             Ok(files) => (files, None),
-            Err(problem) if problem.status == axum::http::StatusCode::NOT_FOUND => {
-                (Vec::new(), None)
-            }
             Err(problem) => (Vec::new(), Some(problem)),
         };
         let has_more = files.len() > MAX_FILES;

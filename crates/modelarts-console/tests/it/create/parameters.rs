@@ -157,7 +157,7 @@ async fn each_parameter_has_a_control_that_sets_its_field() {
         .collect();
     let set: BTreeSet<u8> = shown.iter().copied().collect();
     assert_eq!(set, (1..=32).collect());
-    // What each job needs is shown; the rest follows on request.
+    // Settings that each job needs are shown; the rest follows on request.
     let folded = page.split("<details").skip(1).filter_map(|rest| rest.split("</details>").next());
     let folded: String = folded.collect();
     let is_shown = |number: &u8| !folded.contains(&format!("data-parameter=\"{number}\""));

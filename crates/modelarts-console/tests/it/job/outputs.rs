@@ -76,6 +76,19 @@ async fn files_are_listed_shown_and_downloaded() {
 }
 
 #[tokio::test]
+async fn an_output_without_files_and_a_missing_bucket_are_told_apart() {
+    let (fixture, id) = with_files(&[]).await;
+    let page = async || fixture.page(&format!("/jobs/{id}/outputs")).await;
+    let out = fixture.emulator.obs_root().join("bucket/out");
+    std::fs::remove_dir_all(&out).unwrap();
+    assert_has(&page().await, &["<p class=\"empty\">No files.</p>"]);
+    std::fs::remove_dir_all(fixture.emulator.obs_root().join("bucket")).unwrap();
+    let missing = page().await;
+    assert_has(&missing, &["<p class=\"error\" role=\"alert\">listing obs://bucket/out: "]);
+    assert!(!missing.contains("No files."), "{missing}");
+}
+
+#[tokio::test]
 async fn a_long_text_is_cut_and_what_is_no_text_is_not_shown() {
     let long = "x".repeat(100_000);
     let (fixture, id) = with_files(&[("long.txt", long.as_bytes()), ("binary.txt", b"a\0b")]).await;
