@@ -16,13 +16,20 @@ async fn seed(emulator: &Emulator, jobs: Value) -> Vec<String> {
     emulator.seed(&seeds).await.unwrap()
 }
 
+/// Waits until the poller has read the list: a stream without a position has its first event then.
+async fn poller_has_read(site: &Site, address: &str) {
+    Events::open(site, address).await.next_named("counts").await;
+}
+
 #[tokio::test]
 async fn changes_are_sent_with_the_numbers_of_jobs() {
     let emulator = Emulator::start().await.unwrap();
     let site = Site::of(&emulator).await;
     let ids = seed(&emulator, json!([{ "name": "a", "phase": "Running" }])).await;
     let page = site.page("/jobs?search=phase:Running,Terminated").await;
-    let mut events = Events::open(&site, &stream_address(&page)).await;
+    let address = stream_address(&page);
+    let mut events = Events::open(&site, &address).await;
+    poller_has_read(&site, address.split("last=").next().unwrap()).await;
     seed(&emulator, json!([{ "name": "other" }, { "name": "b", "phase": "Running" }])).await;
     assert_eq!(changed_rows(&events.next_named("rows").await), (2, vec!["b".to_owned()]));
     let counts = events.next_named("counts").await.data;
@@ -50,9 +57,7 @@ async fn a_position_is_valid_after_a_restart() {
     let second = Site::of(&emulator).await;
     let position = format!("/jobs/stream?last={}", counts.id);
     let mut again = Events::open(&second, &position).await;
-    // The poller has read the list when a stream without a position has its first event.
-    let mut other = Events::open(&second, "/jobs/stream").await;
-    other.next_named("counts").await;
+    poller_has_read(&second, "/jobs/stream").await;
     seed(&emulator, json!([{ "name": "b" }])).await;
     let rows = again.next().await.unwrap();
     assert_eq!((&*rows.name, changed_rows(&rows)), ("rows", (2, vec!["b".to_owned()])));
