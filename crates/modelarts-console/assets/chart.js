@@ -80,6 +80,40 @@ const CURVES = {
   spanGaps: true,
 };
 
+/** Returns the plugin that shows the values at the pointer. */
+function tip(chart, kind) {
+  const shown = document.createElement("div");
+  shown.className = "tip";
+  shown.hidden = true;
+  // The legend has the same values for screen readers.
+  shown.setAttribute("aria-hidden", "true");
+  const line = (text, parts = []) => {
+    const made = document.createElement("p");
+    made.append(...parts, text);
+    return made;
+  };
+  const show = (plot) => {
+    const { left, top, idx: at } = plot.cursor;
+    const values = chart.series
+      .map(({ label }, index) => ({ label, index, value: plot.data[index + 1][at] }))
+      .filter(({ index, value }) => plot.series[index + 1].show && typeof value === "number");
+    shown.hidden = left < 0 || values.length === 0;
+    if (shown.hidden) {
+      return;
+    }
+    const { label, value } = kind.x(chart);
+    shown.replaceChildren(
+      line(`${label} ${value(plot, plot.data[0][at])}`),
+      ...values.map(({ label, index, value }) =>
+        line(` ${label} ${kind.value(value)}`, [sample(colourOf(index), dashOf(index))])),
+    );
+    const isRight = left > plot.over.clientWidth / 2;
+    shown.style.left = `${isRight ? left - shown.offsetWidth - 12 : left + 12}px`;
+    shown.style.top = `${Math.min(top, plot.over.clientHeight - shown.offsetHeight)}px`;
+  };
+  return { hooks: { init: (plot) => plot.over.append(shown), setCursor: show } };
+}
+
 function options(chart, width, kind) {
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
   return {
@@ -88,6 +122,7 @@ function options(chart, width, kind) {
     scales: kind.scales,
     axes: [{ ...axis, ...kind.xAxis }, { ...axis, size: 64, ...kind.yAxis }],
     cursor: { drag: { x: true, y: false } },
+    plugins: [tip(chart, kind)],
     legend: { markers: { width: 0 } },
     series: [
       kind.x(chart),

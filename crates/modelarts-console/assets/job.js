@@ -87,8 +87,11 @@ async function refresh() {
     // The stream reports why the service or the server does not respond.
     return;
   }
-  patch(document.getElementById("job-summary"), parts.summary);
-  showWidths();
+  const summary = document.getElementById("job-summary");
+  if (summary) {
+    patch(summary, parts.summary);
+    showWidths();
+  }
   const settings = document.getElementById("settings");
   if (settings) {
     patch(settings, parts.settings);

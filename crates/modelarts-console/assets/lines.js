@@ -14,6 +14,22 @@ const EDGE = 400;
 /** Distance from the end at which the last line counts as visible, in pixels. */
 const NEAR = 40;
 
+/** Number of lines of the platform, one after another, from which on they are folded. */
+const GROUP = 3;
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** Adds the time of a line, which is visible on demand. */
+export function addTime(row) {
+  if (row.dataset.time) {
+    const time = new Date(row.dataset.time * 1000);
+    const shown = element("time", "time", clock.format(time));
+    shown.title = long.format(time);
+    row.querySelector(".number").after(shown);
+  }
+}
+
 /** Addresses in a text. */
 const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
@@ -200,6 +216,39 @@ export class LineWindow {
     this.element.querySelector(".marked")?.classList.remove("marked");
     const row = document.getElementById(`line-${number}`);
     row?.classList.add("marked");
+    this.fold();
+  }
+
+  /** Folds lines of the platform that follow each other, without hits and marks, to their first one. */
+  fold() {
+    for (let row = this.element.firstElementChild; row; row = row.nextElementSibling) {
+      if (!row.classList.contains("system")) {
+        continue;
+      }
+      const group = [row];
+      while (isPlain(row) && row.nextElementSibling && isPlain(row.nextElementSibling)) {
+        row = row.nextElementSibling;
+        group.push(row);
+      }
+      const isOpen = group.length < GROUP || group.some((line) => line.classList.contains("open"));
+      group.forEach((line, at) => {
+        line.classList.toggle("folded", !isOpen && at > 0);
+        line.querySelector(".more")?.remove();
+      });
+      if (!isOpen) {
+        const more = element("button", "more", `… ${group.length - 1} more system lines`);
+        more.type = "button";
+        group[0].append(more);
+      }
+    }
+  }
+
+  /** Shows the lines that are folded to a line. */
+  unfold(row) {
+    for (let next = row; next && isPlain(next); next = next.nextElementSibling) {
+      next.classList.add("open");
+    }
+    this.fold();
   }
 
   async read(from, count) {
@@ -221,6 +270,7 @@ export class LineWindow {
 
   async append(count = CHUNK) {
     this.element.append(...(await this.read(this.last + 1, count)));
+    this.fold();
     this.trimStart();
     this.changed();
   }
@@ -230,6 +280,7 @@ export class LineWindow {
     const rows = await this.read(from, this.first - from);
     const { scrollHeight, scrollTop } = this.element;
     this.element.prepend(...rows);
+    this.fold();
     this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
     while (this.element.children.length > MOST) {
       this.element.lastElementChild.remove();
@@ -250,7 +301,11 @@ export class LineWindow {
     }
     if (task) {
       this.isReading = true;
-      this.enqueue(task).catch(() => {}).finally(() => {
+      this.enqueue(task).then(() => {
+        this.isReading = false;
+        // The new lines may be folded.
+        this.onScroll();
+      }, () => {
         this.isReading = false;
       });
     }
@@ -266,8 +321,9 @@ export class LineWindow {
   }
 
   /** Returns the element of a line. All texts are text, never HTML. */
-  row({ number, task, parts, colours, level, is_gap: isGap, len }) {
-    const row = element("div", ["row", level, isGap && "gap"].filter(Boolean).join(" "));
+  row({ number, task, parts, colours, level, is_gap: isGap, is_system: isSystem, time, len }) {
+    const styles = ["row", level, isGap && "gap", isSystem && "system"];
+    const row = element("div", styles.filter(Boolean).join(" "));
     row.id = `line-${number}`;
     row.dataset.number = number;
     const link = element("a", "number", String(number));
@@ -275,6 +331,10 @@ export class LineWindow {
     query.set("line", number);
     link.href = `${this.job}/logs?${query}#line-${number}`;
     row.append(link);
+    if (time) {
+      row.dataset.time = time;
+      addTime(row);
+    }
     if (task) {
       row.append(element("span", "task", task));
     }
@@ -291,6 +351,11 @@ export class LineWindow {
     }
     return row;
   }
+}
+
+/** Returns whether a line may be folded: it is one of the platform without a hit, and not marked. */
+function isPlain(row) {
+  return row.matches(".system:not(.marked):not(:has(mark))");
 }
 
 function element(name, style, text = "") {

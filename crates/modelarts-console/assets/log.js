@@ -1,6 +1,6 @@
 // Tab with the logs of a job: follows the end, and jumps between the hits of a search.
 import { handlers } from "./job.js";
-import { addLinks, LineWindow, paint } from "./lines.js";
+import { addLinks, addTime, LineWindow, paint } from "./lines.js";
 import { errorText, request, stream } from "./page.js";
 
 /** Time for which the page keeps the lines of a server that was restarted, in milliseconds. */
@@ -94,18 +94,15 @@ function newTotal() {
   return task ? (counts.tasks.find((it) => it.task === task)?.lines ?? 0) : counts.lines;
 }
 
-/** Adds workers that have appeared. */
+/** Adds workers that have appeared. The download is that of the chosen one, or of the only one. */
 function addTasks() {
   const known = new Set([...byId("task").options].map((option) => option.value));
   for (const { task } of counts.tasks.filter((it) => !known.has(it.task))) {
     byId("task").append(new Option(task, task));
-    const link = document.createElement("a");
-    link.className = "button";
-    link.href = `${job}/logs/download?${new URLSearchParams({ task })}`;
-    link.download = "";
-    link.textContent = task;
-    byId("downloads").append(link);
   }
+  const [, only, other] = byId("task").options;
+  const task = byId("task").value || (other ? "" : (only?.value ?? ""));
+  byId("download").href = `${job}/logs/download${task && `?${new URLSearchParams({ task })}`}`;
 }
 
 /** Takes new numbers of lines. */
@@ -215,6 +212,7 @@ byId("line").addEventListener("keydown", (event) => {
   }
 });
 byId("task").addEventListener("change", () => {
+  addTasks();
   lines.total = newTotal();
   goToEnd();
 });
@@ -238,7 +236,17 @@ byId("announce").addEventListener("change", setAnnounce);
 byId("wrap").addEventListener("change", (event) => {
   log.classList.toggle("wrapped", event.target.checked);
 });
+byId("times").addEventListener("change", (event) => {
+  log.classList.toggle("timed", event.target.checked);
+});
+byId("system").addEventListener("change", (event) => {
+  log.classList.toggle("unfolded", event.target.checked);
+});
 log.addEventListener("click", (event) => {
+  if (event.target.matches(".more")) {
+    setFollow(false);
+    lines.unfold(event.target.parentElement);
+  }
   const link = event.target.closest("a.number");
   if (link) {
     event.preventDefault();
@@ -273,6 +281,8 @@ for (const text of log.querySelectorAll(".text")) {
   paint(text, JSON.parse(text.dataset.colours ?? "[]"));
   addLinks(text);
 }
+log.querySelectorAll(".row").forEach(addTime);
+lines.fold();
 const fullScreen = byId("full-screen");
 fullScreen.hidden = !document.fullscreenEnabled;
 fullScreen.addEventListener("click", () =>
@@ -300,6 +310,7 @@ if (lines.marked) {
 } else {
   log.scrollTop = log.scrollHeight;
 }
+lines.onScroll();
 stream(`${job}/stream?view=logs&last=${root.dataset.last}`, {
   ...handlers,
   reset: onReset,

@@ -6,7 +6,7 @@ const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 /**
  * Writes the times below an element in the zone of the user. Elements with `data-short` have only
- * the time of day if it is today. An element whose text is no time, such as an age, keeps its text.
+ * the time of day if it is today, or the day on which the job of the page was created. An element whose text is no time, such as an age, keeps its text.
  *
  * @param {Element} root Parent of the `time` elements.
  */
@@ -25,8 +25,9 @@ function showTime(element) {
   if (Number.isNaN(time.getTime())) {
     return;
   }
-  const isToday = day.format(time) === day.format(new Date());
-  const format = "short" in element.dataset && isToday ? short : long;
+  const created = document.querySelector("#job-head time")?.getAttribute("datetime") ?? Date.now();
+  const isKnown = [new Date(), new Date(created)].some((known) => day.format(known) === day.format(time));
+  const format = "short" in element.dataset && isKnown ? short : long;
   element.textContent = format.format(time);
   element.title = value;
 }

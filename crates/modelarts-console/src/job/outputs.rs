@@ -1,6 +1,6 @@
 //! Tab with the files in the outputs of a job, their preview and their download.
 
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 
 use askama::Template;
 use axum::{
@@ -27,6 +27,8 @@ use crate::{
 
 /// Maximum number of files of an output that are listed.
 const MAX_FILES: usize = 1_000;
+/// Maximum number of files of an output whose directories are shown open.
+const MAX_OPEN: usize = 50;
 /// Maximum number of bytes of a text that are shown, and maximum size of an image.
 const MAX_TEXT: usize = 64 << 10;
 const MAX_IMAGE: u64 = 10 << 20;
@@ -57,16 +59,29 @@ struct OutputView {
     name: String,
     /// Address in OBS.
     address: String,
-    files: Vec<FileRow>,
+    directories: Vec<Directory>,
     /// Number and size of all listed files.
     summary: String,
+    /// `true` if there are so few files that all directories are shown open.
+    are_open: bool,
     has_more: bool,
     problem: Option<Problem>,
+}
+
+/// Files of an output that are in the same directory.
+struct Directory {
+    /// Path below the output; empty for the output itself.
+    path: String,
+    /// Number and size of the files.
+    summary: String,
+    files: Vec<FileRow>,
 }
 
 struct FileRow {
     /// Path below the output.
     path: String,
+    /// Size in bytes.
+    len: u64,
     size: String,
     modified: String,
     can_preview: bool,
@@ -120,38 +135,59 @@ impl Output {
         };
         let has_more = files.len() > MAX_FILES;
         files.truncate(MAX_FILES);
-        let size = files.iter().map(|(_, size)| size).sum();
-        let noun = if files.len() == 1 { "file" } else { "files" };
         let first = if has_more { "the first " } else { "" };
         OutputView {
             name: self.name.clone(),
             address: self.address.to_string(),
-            summary: format!("{first}{} {noun}, {}", files.len(), display::bytes(size)),
-            files: files.into_iter().map(|(file, _)| file).collect(),
+            summary: format!("{first}{}", summary(&files)),
+            are_open: files.len() <= MAX_OPEN,
+            directories: directories(files),
             has_more,
             problem,
         }
     }
 
-    /// Returns the files with their sizes in bytes, by path, at most one more than are shown.
-    async fn files(&self, state: &State) -> Result<Vec<(FileRow, u64)>, Problem> {
+    /// Returns the files by path, at most one more than are shown.
+    async fn files(&self, state: &State) -> Result<Vec<FileRow>, Problem> {
         let objects = self.bucket(state)?.list(self.address.key()).take(MAX_FILES + 1);
         let objects: Vec<_> = objects.try_collect().await?;
         let prefix = format!("{}/", self.address.key().trim_end_matches('/'));
         let files = objects.into_iter().map(|object| {
             let path = object.key().strip_prefix(&prefix).unwrap_or(object.key());
-            let row = FileRow {
+            FileRow {
                 path: path.to_owned(),
+                len: object.size(),
                 size: display::bytes(object.size()),
                 modified: Timestamp::from(object.modified()).to_string(),
                 can_preview: is_text(path) || image_type(path).is_some(),
-            };
-            (row, object.size())
+            }
         });
         let mut files: Vec<_> = files.collect();
-        files.sort_by(|(one, _), (other, _)| one.path.cmp(&other.path));
+        files.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(files)
     }
+}
+
+impl FileRow {
+    /// Returns the directory and the name of the file.
+    fn parts(&self) -> (&str, &str) {
+        self.path.rsplit_once('/').unwrap_or(("", &self.path))
+    }
+}
+
+fn summary(files: &[FileRow]) -> String {
+    let noun = if files.len() == 1 { "file" } else { "files" };
+    format!("{} {noun}, {}", files.len(), display::bytes(files.iter().map(|file| file.len).sum()))
+}
+
+/// Returns the files by directory, those of the output itself first.
+fn directories(files: Vec<FileRow>) -> Vec<Directory> {
+    let mut found: BTreeMap<String, Vec<FileRow>> = BTreeMap::new();
+    for file in files {
+        found.entry(file.parts().0.to_owned()).or_default().push(file);
+    }
+    let found = found.into_iter();
+    found.map(|(path, files)| Directory { path, summary: summary(&files), files }).collect()
 }
 
 /// Returns the output and the path in it that a request selects; `None` if it selects none.

@@ -12,14 +12,14 @@ use modelarts_ext::{
     Job, JobHandle, LogItem, Timestamp,
     jobs::{follow::JobUpdate, logs::RepeatedLines},
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     display,
     live::{
         job::{JobWatch, random_epoch, slow},
         pool::Viewer,
-        spool::Spool,
+        spool::{NewLine, Spool},
     },
     problem::Problem,
 };
@@ -142,16 +142,18 @@ impl LogWatch {
         // An interruption also ends the wait for the first lines.
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
-        let mut repeated: HashMap<String, RepeatedLines> = HashMap::new();
+        let begun = Instant::now();
+        let mut logs: HashMap<String, TaskLog> = HashMap::new();
         while let Some(chunk) = updates.next().await {
-            let mut lines: Vec<(String, LogItem)> = Vec::new();
+            let mut lines: Vec<NewLine> = Vec::new();
             let mut others = Vec::new();
             let mut failure = None;
             for update in chunk {
                 match update {
                     Ok(JobUpdate::Log { task, item }) => {
-                        let repeated = repeated.entry(task.clone()).or_default();
-                        fold(repeated, task, item, &mut lines);
+                        let log = logs.entry(task.clone());
+                        let log = log.or_insert_with(|| TaskLog::new(begun));
+                        log.add(task, item, interval, &mut lines);
                     }
                     Ok(update) => {
                         if let JobUpdate::Phase(job) = &update {
@@ -172,10 +174,12 @@ impl LogWatch {
                 return Err(failure);
             }
         }
-        let ends = repeated
-            .into_iter()
-            .filter_map(|(task, mut repeated)| Some((task, note(repeated.end()?))));
-        append(&spool, ends.collect()).await
+        let mut lines = Vec::new();
+        for (task, mut log) in logs {
+            let times = log.repeated.end();
+            log.note(&task, times, &mut lines);
+        }
+        append(&spool, lines).await
     }
 }
 
@@ -187,36 +191,78 @@ fn has_ended_before(job: &Job, age: Duration) -> bool {
     end.is_some_and(|end| Timestamp::from(SystemTime::now()).duration_since(end) > age)
 }
 
-async fn append(spool: &Arc<Spool>, lines: Vec<(String, LogItem)>) -> Result<(), Problem> {
+async fn append(spool: &Arc<Spool>, lines: Vec<NewLine>) -> Result<(), Problem> {
     let spool = Arc::clone(spool);
     let stored = tokio::task::spawn_blocking(move || spool.append(lines)).await;
     let stored = stored.map_err(io::Error::other).flatten();
     stored.map_err(|error| storage_problem(&error))
 }
 
-/// Returns the line that is shown instead of repetitions. They have no numbers on the page.
-fn note(times: u64) -> LogItem {
-    LogItem::Line(format!("{}; the download has all lines", RepeatedLines::note(times)))
+/// Log of a task while it is read.
+struct TaskLog {
+    repeated: RepeatedLines,
+    /// Time at which the last lines were read.
+    read: Instant,
+    /// `true` if lines are read soon after they were written: there was a pause before them, so all
+    /// earlier lines had been read.
+    is_live: bool,
 }
 
-/// Adds the next item of a log, or the number of repetitions instead of a line that repeats.
-fn fold(
-    repeated: &mut RepeatedLines,
-    task: String,
-    item: LogItem,
-    lines: &mut Vec<(String, LogItem)>,
-) {
-    let (times, is_shown) = match &item {
-        LogItem::Line(line) => {
-            let next = repeated.next(line);
-            (next.times, next.is_shown)
-        }
-        _ => (repeated.end(), true),
-    };
-    if let Some(times) = times {
-        lines.push((task.clone(), note(times)));
+impl TaskLog {
+    fn new(begun: Instant) -> Self {
+        Self { repeated: RepeatedLines::default(), read: begun, is_live: false }
     }
-    if is_shown {
-        lines.push((task, item));
+
+    /// Adds the next item, or the number of repetitions instead of a line that repeats.
+    fn add(&mut self, task: String, item: LogItem, interval: Duration, lines: &mut Vec<NewLine>) {
+        let now = Instant::now();
+        // Lines that were there before come without a pause. A poll follows the one before it after
+        // the interval, of which a part has passed when its lines are taken.
+        self.is_live |= now - self.read >= interval / 2;
+        self.read = now;
+        let (times, is_shown) = match &item {
+            LogItem::Line(line) => {
+                let next = self.repeated.next(line);
+                (next.times, next.is_shown)
+            }
+            _ => (self.repeated.end(), true),
+        };
+        self.note(&task, times, lines);
+        if is_shown {
+            let arrived = self.is_live.then(|| SystemTime::now().into());
+            lines.push(NewLine { task, item, arrived });
+        }
+    }
+
+    /// Adds the line that is shown instead of repetitions. They have no numbers on the page.
+    fn note(&self, task: &str, times: Option<u64>, lines: &mut Vec<NewLine>) {
+        if let Some(times) = times {
+            let text = format!("{}; the download has all lines", RepeatedLines::note(times));
+            lines.push(NewLine {
+                task: task.to_owned(),
+                item: LogItem::Line(text),
+                arrived: None,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_have_a_time_after_those_that_were_there_before() {
+        let interval = Duration::from_secs(1);
+        let mut log = TaskLog::new(Instant::now());
+        let mut lines = Vec::new();
+        // A large log is read in several requests.
+        for pause in [300, 400, 0, 1000, 0, 10] {
+            tokio::time::advance(Duration::from_millis(pause)).await;
+            let item = LogItem::Line(format!("after {pause} ms"));
+            log.add("worker-0".to_owned(), item, interval, &mut lines);
+        }
+        let live = lines.iter().map(|line| line.arrived.is_some()).collect::<Vec<_>>();
+        assert_eq!(live, [false, false, false, true, true, true]);
     }
 }

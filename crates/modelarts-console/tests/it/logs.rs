@@ -134,6 +134,23 @@ async fn lines_of_one_worker_and_of_all_are_shown() {
 }
 
 #[tokio::test]
+async fn lines_of_the_platform_and_times_are_marked() {
+    let text = "[Modelarts Service Log]exiting\n[ModelArts Service Log][ERROR] lost\n\
+                1970-01-01T08:01:00+08:00 step\n";
+    let logs = Logs::start("Completed", json!({ "worker-0": text })).await;
+    assert_eq!(logs.read_all().await, 3);
+    let rows = logs.json("logs/lines").await["rows"].clone();
+    let facts = rows.as_array().unwrap().iter().map(|row| {
+        (row["is_system"].as_bool().unwrap(), row["level"].as_str(), row["time"].as_u64())
+    });
+    let expected = [(true, None, None), (false, Some("error"), None), (false, None, Some(60))];
+    assert_eq!(facts.collect::<Vec<_>>(), expected);
+    let page = logs.fixture.page(&logs.path("logs")).await;
+    assert!(page.contains("class=\"row system\" id=\"line-1\""), "{page}");
+    assert!(page.contains("id=\"line-3\" data-number=\"3\" data-time=\"60\""), "{page}");
+}
+
+#[tokio::test]
 async fn a_page_shows_the_last_lines_and_the_lines_around_a_line() {
     let logs = Logs::start("Completed", json!({"worker-0": numbered(3000)})).await;
     assert_eq!(logs.read_all().await, 3000);

@@ -66,6 +66,11 @@ pub(super) struct LogRow {
     pub(super) level: Option<&'static str>,
     /// `true` if lines are missing here.
     pub(super) is_gap: bool,
+    /// `true` for a line of the platform without a level.
+    pub(super) is_system: bool,
+    /// Time of the line in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<u32>,
     /// Length of the complete line in bytes, if the text is truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) len: Option<u64>,
@@ -88,8 +93,10 @@ impl LogRow {
             task: task.map(|task| task.task.clone()),
             parts: split_hits(&text, search),
             colours,
+            is_system: line.is_of_platform && level.is_none(),
             level: level.map(Level::class),
             is_gap: line.is_gap,
+            time: line.time,
             len: line.is_cut().then_some(line.len),
         }
     }

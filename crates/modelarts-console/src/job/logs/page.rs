@@ -66,6 +66,14 @@ impl LogsPage {
         (self.last() + WINDOW / 2).min(self.lines)
     }
 
+    /// Returns the task whose log is downloaded; `None` for all tasks.
+    fn download(&self) -> Option<&str> {
+        match self.tasks.as_slice() {
+            [only] => Some(&only.task),
+            _ => self.query.task.as_deref(),
+        }
+    }
+
     fn is_task(&self, task: &str) -> bool {
         self.query.task.as_deref() == Some(task)
     }

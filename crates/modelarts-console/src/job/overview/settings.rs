@@ -130,6 +130,8 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     settings.text("Experiment", experiment.and_then(|it| it.name.clone()));
     settings.code("Experiment id", experiment.and_then(|it| it.id.clone()));
     settings.text("Tags", Some(tag_text(tags)));
+    let runtime = details.spec.as_deref().and_then(|spec| spec.runtime_type.as_ref());
+    settings.text("Runtime type", runtime.map(ToString::to_string));
     settings
 }
 
@@ -243,8 +245,6 @@ fn run(job: &Job) -> Settings {
     let searched = search.map_or(&[][..], |search| &search.search_params).iter();
     let searched: Vec<String> = searched.filter_map(|one| one.name.clone()).collect();
     settings.text("Searched", Some(searched.join(", ")));
-    let runtime = spec.and_then(|spec| spec.runtime_type.as_ref());
-    settings.text("Runtime type", runtime.map(ToString::to_string));
     settings
 }
 

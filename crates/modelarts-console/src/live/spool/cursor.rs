@@ -13,19 +13,29 @@ pub(super) const HEADER: usize = 16;
 /// Size of the buffer for reading lines, in bytes.
 const BUFFER: usize = 256 << 10;
 
+const IS_GAP: u64 = 1 << 16;
+const IS_OF_PLATFORM: u64 = 1 << 17;
+
 /// Header of a line, which precedes its text in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Index of the task.
     pub(super) task: u16,
     pub(super) is_gap: bool,
+    /// `true` for a line of the platform.
+    pub(super) is_of_platform: bool,
+    /// Time of the line in seconds since 1970; `None` if it is not known.
+    pub(super) time: Option<u32>,
     /// Length of the text, in bytes.
     pub(super) len: u64,
 }
 
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; HEADER] {
-        let flags = u64::from(self.task) | u64::from(self.is_gap) << 16;
+        let time = u64::from(self.time.unwrap_or_default()) << 32;
+        let gap = if self.is_gap { IS_GAP } else { 0 };
+        let platform = if self.is_of_platform { IS_OF_PLATFORM } else { 0 };
+        let flags = u64::from(self.task) | gap | platform | time;
         let mut bytes = [0; HEADER];
         bytes[..8].copy_from_slice(&flags.to_le_bytes());
         bytes[8..].copy_from_slice(&self.len.to_le_bytes());
@@ -33,8 +43,14 @@ impl Header {
     }
 
     fn read(reader: &mut impl Read) -> io::Result<Self> {
-        let flags = read_u64(reader)?;
-        Ok(Self { task: (flags & 0xffff) as u16, is_gap: flags >> 16 != 0, len: read_u64(reader)? })
+        let [flags, len] = [read_u64(reader)?, read_u64(reader)?];
+        Ok(Self {
+            task: (flags & 0xffff) as u16,
+            is_gap: flags & IS_GAP != 0,
+            is_of_platform: flags & IS_OF_PLATFORM != 0,
+            time: Some((flags >> 32) as u32).filter(|time| *time > 0),
+            len,
+        })
     }
 }
 

@@ -14,9 +14,10 @@ use std::{
     fs::OpenOptions,
     io::{self, Write},
     path::PathBuf,
+    time::SystemTime,
 };
 
-use modelarts_ext::LogItem;
+use modelarts_ext::{LogItem, Timestamp};
 use parking_lot::RwLock;
 use tempfile::TempDir;
 
@@ -67,6 +68,10 @@ pub(crate) struct Line {
     pub(crate) task: u16,
     /// `true` if lines are missing here. The text then states the number of bytes, if it is known.
     pub(crate) is_gap: bool,
+    /// `true` for a line of the platform.
+    pub(crate) is_of_platform: bool,
+    /// Time of the line in seconds since 1970; `None` if it is not known.
+    pub(crate) time: Option<u32>,
     /// Text of the line, truncated to the requested length.
     pub(crate) text: String,
     /// Length of the complete line, in bytes.
@@ -78,6 +83,15 @@ impl Line {
     pub(crate) fn is_cut(&self) -> bool {
         (self.text.len() as u64) < self.len
     }
+}
+
+/// Line that is appended to a spool.
+pub(crate) struct NewLine {
+    /// Name of the task.
+    pub(crate) task: String,
+    pub(crate) item: LogItem,
+    /// Time at which the line was read, if that was soon after it was written.
+    pub(crate) arrived: Option<Timestamp>,
 }
 
 /// Data that is appended to the files together.
@@ -104,18 +118,24 @@ impl Spool {
     }
 
     /// Appends lines. Only one caller may append at a time.
-    pub(crate) fn append(&self, items: Vec<(String, LogItem)>) -> io::Result<()> {
+    pub(crate) fn append(&self, items: Vec<NewLine>) -> io::Result<()> {
         let mut index = self.index.read().clone();
         let mut batch = Batch::default();
-        for (task, item) in items {
-            let (text, is_gap) = match item {
-                LogItem::Line(line) => (line, false),
-                LogItem::Gap { bytes: Some(bytes) } => (format!("{bytes} bytes are missing"), true),
-                LogItem::Gap { .. } => ("lines are missing".to_owned(), true),
+        for NewLine { task, item, arrived } in items {
+            let header = Header {
+                task: index.task(&task),
+                is_gap: matches!(item, LogItem::Gap { .. }),
+                is_of_platform: item.is_of_platform(),
+                time: seconds(item.time().filter(|it| it.has_zone).map(|it| it.time).or(arrived)),
+                len: 0,
+            };
+            let text = match item {
+                LogItem::Line(line) => line,
+                LogItem::Gap { bytes: Some(bytes) } => format!("{bytes} bytes are missing"),
+                LogItem::Gap { .. } => "lines are missing".to_owned(),
                 _ => continue,
             };
-            let task = index.task(&task);
-            index.add(task, is_gap, &text, &mut batch);
+            index.add(header, &text, &mut batch);
             if batch.lines.len() >= WRITE {
                 self.write(&mut batch)?;
             }
@@ -184,6 +204,8 @@ impl Spool {
                 number,
                 task: header.task,
                 is_gap: header.is_gap,
+                is_of_platform: header.is_of_platform,
+                time: header.time,
                 text: cursor.text().to_owned(),
                 len: header.len,
             });
@@ -210,6 +232,12 @@ impl Spool {
     }
 }
 
+/// Returns the seconds from 1970 to a time.
+fn seconds(time: Option<Timestamp>) -> Option<u32> {
+    let time = SystemTime::from(time?).duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    u32::try_from(time.as_secs()).ok()
+}
+
 impl Index {
     /// Returns the index of a task. Adds the task if it is new.
     fn task(&mut self, name: &str) -> u16 {
@@ -222,14 +250,14 @@ impl Index {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    fn add(&mut self, task: u16, is_gap: bool, text: &str, batch: &mut Batch) {
+    fn add(&mut self, header: Header, text: &str, batch: &mut Batch) {
         let text = storable(text);
-        let header = Header { task, is_gap, len: text.len() as u64 };
+        let header = Header { len: text.len() as u64, ..header };
         batch.lines.extend(header.to_bytes());
         batch.lines.extend(text.as_bytes());
         let position = self.len.to_le_bytes();
         batch.all.extend(position);
-        let task = usize::from(task);
+        let task = usize::from(header.task);
         if batch.tasks.len() <= task {
             batch.tasks.resize_with(task + 1, Vec::new);
         }
@@ -246,8 +274,12 @@ impl Index {
 mod tests {
     use super::*;
 
-    fn line(task: &str, text: &str) -> (String, LogItem) {
-        (task.to_owned(), LogItem::Line(text.to_owned()))
+    fn line(task: &str, text: &str) -> NewLine {
+        item(task, LogItem::Line(text.to_owned()))
+    }
+
+    fn item(task: &str, item: LogItem) -> NewLine {
+        NewLine { task: task.to_owned(), item, arrived: None }
     }
 
     fn texts(spool: &Spool, view: View, from: u64, count: u64) -> Vec<String> {
@@ -262,7 +294,7 @@ mod tests {
         assert!(texts(&spool, None, 0, 10).is_empty());
         let first = vec![line("worker-0", "a"), line("worker-1", "b")];
         spool.append(first).unwrap();
-        let gap = ("worker-0".to_owned(), LogItem::Gap { bytes: Some(7) });
+        let gap = item("worker-0", LogItem::Gap { bytes: Some(7) });
         spool.append(vec![line("worker-1", ""), gap, line("worker-2", "ü")]).unwrap();
         assert_eq!(
             texts(&spool, None, 0, 10),
@@ -278,6 +310,30 @@ mod tests {
         let lines = spool.window(None, 3, 2, MAX_SHOWN).unwrap();
         assert!(lines[0].is_gap && !lines[1].is_gap);
         assert_eq!((lines[0].task, lines[1].task), (0, 2));
+    }
+
+    #[test]
+    fn a_line_has_its_own_time_or_that_of_its_arrival() {
+        let spool = Spool::create().unwrap();
+        let arrived = Some("2026-01-15T08:30:09Z".parse().unwrap());
+        let texts = [
+            "epoch 1",
+            "2026-01-15T16:30:07+08:00 epoch 2",
+            "2026-01-15 16:30:07 without a zone",
+            "[Modelarts Service Log]exiting",
+        ];
+        let lines = texts.map(|text| NewLine { arrived, ..line("worker-0", text) });
+        spool.append(lines.into_iter().chain([line("worker-0", "earlier")]).collect()).unwrap();
+        let lines = spool.window(None, 0, 9, MAX_SHOWN).unwrap();
+        let facts = lines.iter().map(|it| (it.time.map(|time| time % 60), it.is_of_platform));
+        let expected = [
+            (Some(9), false),
+            (Some(7), false),
+            (Some(9), false),
+            (Some(9), true),
+            (None, false),
+        ];
+        assert_eq!(facts.collect::<Vec<_>>(), expected);
     }
 
     #[test]

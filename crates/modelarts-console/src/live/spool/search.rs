@@ -198,6 +198,7 @@ mod tests {
     use modelarts_ext::LogItem;
 
     use super::*;
+    use crate::live::spool::NewLine;
 
     /// Returns a spool of 10,000 lines in which each hundredth line has a hit, alternating between
     /// two tasks.
@@ -208,7 +209,8 @@ mod tests {
                 99 => format!("step {number} Loss=0.5"),
                 _ => format!("step {number}"),
             };
-            (format!("worker-{}", number % 2), LogItem::Line(text))
+            let (task, item) = (format!("worker-{}", number % 2), LogItem::Line(text));
+            NewLine { task, item, arrived: None }
         });
         spool.append(lines.collect()).unwrap();
         spool
@@ -247,7 +249,8 @@ mod tests {
     fn a_single_hit_is_found_again_from_itself() {
         let spool = Spool::create().unwrap();
         let item = LogItem::Line("LOSS=1".to_owned());
-        spool.append(vec![("worker-0".to_owned(), item)]).unwrap();
+        let line = NewLine { task: "worker-0".to_owned(), item, arrived: None };
+        spool.append(vec![line]).unwrap();
         for direction in [Direction::Next, Direction::Previous] {
             assert_eq!(find(&spool, None, Some(0), direction), Some((0, true)));
         }

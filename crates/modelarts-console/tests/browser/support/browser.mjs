@@ -11,6 +11,7 @@ const SCREENSHOTS = process.env.CONSOLE_SCREENSHOTS;
 
 /** Widths of the screenshots, in CSS pixels. */
 export const WIDE = { width: 1400, height: 900 };
+export const MEDIUM = { width: 800, height: 900 };
 export const NARROW = { width: 400, height: 800 };
 export const THEMES = ["light", "dark"];
 

@@ -215,6 +215,9 @@ test("values of the log are curves, and runs are compared", { timeout }, async (
   await page.locator("#curves figcaption", { hasText: "acc" }).waitFor();
   await page.getByText("Values as a table").click();
   await page.getByRole("row", { name: "loss worker-0 5 0.2 0.2 1" }).waitFor();
+  const chart = page.locator("#curves figure", { hasText: "loss" });
+  await chart.locator(".u-over").hover({ position: { x: 1, y: 40 } });
+  await chart.locator(".tip", { hasText: "Step 1 worker-0 1" }).waitFor();
   const ended = await browser.tab(page.context(), `/jobs/${second}`);
   await phase(ended, "Completed");
   const list = await browser.tab(page.context(), "/jobs?search=name:curves");

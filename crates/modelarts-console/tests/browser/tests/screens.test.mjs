@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { assertAccessible, assertFits, Browser, NARROW, shoot, weight, WIDE } from "../support/browser.mjs";
+import { assertAccessible, assertFits, Browser, MEDIUM, NARROW, shoot, weight, WIDE } from "../support/browser.mjs";
 import { seed } from "../support/sample.mjs";
 import { screens } from "../support/screens.mjs";
 import { Server } from "../support/server.mjs";
@@ -15,7 +15,9 @@ const CHECKED = [
   ["dark", NARROW],
 ];
 /** Windows of the other screenshots, which the check in CI leaves out. */
-const OTHERS = process.env.CONSOLE_TESTS === "ci" ? [] : [["light", NARROW], ["dark", WIDE]];
+const OTHERS = process.env.CONSOLE_TESTS === "ci"
+  ? []
+  : [["light", NARROW], ["dark", WIDE], ["light", MEDIUM], ["dark", MEDIUM]];
 
 let server;
 let browser;

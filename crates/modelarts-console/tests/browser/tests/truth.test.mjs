@@ -143,6 +143,56 @@ test("colours of a terminal are shown", { timeout }, async () => {
   await page.context().close();
 });
 
+test("lines of the platform are folded, and lines have times", { timeout }, async () => {
+  const system = (count) => Array.from({ length: count }, (_, n) => `[ModelArts Service Log] part ${n}`);
+  const text = [...system(300), "2026-01-15T08:30:07+01:00 epoch 1", ...system(2), "end"];
+  const [id] = await server.seed([{ name: "folded", phase: "Completed", logs: { "worker-0": text.join("\n") } }]);
+  const page = await browser.open(`/jobs/${id}/logs`);
+  await logLine(page, "end");
+  const shown = () => page.locator("#log .row:visible .text").allTextContents();
+  // The window begins at the line 105, and the lines before it are read at once, because it is short.
+  await page.getByRole("button", { name: "… 299 more system lines" }).waitFor();
+  const short = [text[0], ...text.slice(300)];
+  assert.deepEqual(await shown(), short);
+  const search = page.getByRole("searchbox", { name: "Search" });
+  await search.fill("part 250");
+  await page.getByRole("button", { name: "Next hit" }).click();
+  await page.locator("#log .marked:visible mark").waitFor();
+  await search.fill("");
+  await page.getByText("Options").click();
+  const time = page.locator("#log time");
+  assert.ok(!(await time.isVisible()));
+  await page.getByRole("checkbox", { name: "Times" }).check();
+  assert.equal(await time.textContent(), "08:30:07");
+  await page.getByRole("checkbox", { name: "System logs" }).check();
+  assert.equal((await shown()).length, 304);
+  await page.getByRole("checkbox", { name: "System logs" }).uncheck();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: /more system lines/ }).first().click();
+  assert.ok((await shown()).length > 200);
+  assert.equal(await page.getByRole("link", { name: "Download" }).getAttribute("href"), `/jobs/${id}/logs/download?task=worker-0`);
+  await page.context().close();
+});
+
+test("a line that arrives has the time of its arrival", { timeout }, async () => {
+  // With delays, the client makes the pauses of its polls.
+  const server = await Server.start({ speed: 1000 });
+  const browser = await Browser.start(server);
+  const steps = await Steps.create();
+  const running = await server.run("arrives", steps.program("print('first')", "print('last')"));
+  const other = await browser.open(`/jobs/${running}/logs`);
+  await logLine(other, "first");
+  await steps.release(1);
+  await logLine(other, "last");
+  const last = other.locator("#log .row", { hasText: "last" });
+  const age = Date.now() / 1000 - Number(await last.getAttribute("data-time"));
+  assert.ok(age >= 0 && age < 60, `${age} seconds`);
+  browser.assertNoFaults();
+  await browser.end();
+  await steps.end();
+  await server.end();
+});
+
 for (const viewport of [WIDE, NARROW]) {
   test(`the log begins high on a page of ${viewport.width} pixels`, { timeout }, async () => {
     const text = "see https://example.com/run/1.\n".repeat(50);

@@ -176,7 +176,7 @@ async fn a_failed_job_has_its_diagnosis() {
             "/logs?task=worker-0&amp;line=2\">Log</a>",
         ],
     );
-    for tab in ["", "/usage", "/request"] {
+    for tab in ["", "/events", "/logs"] {
         let page = fixture.page(&format!("/jobs/{id}{tab}")).await;
         let section = between(&page, "<section class=\"diagnosis bad\"", "</section>");
         assert_has(

@@ -36,13 +36,14 @@
 // `preview` reads the newest part of a log, and `tail` its last lines; `link` reads a log from OBS,
 // from any position on. `follow` polls the preview, and fills its gaps by the link. `whole` reads a
 // whole log; `download` writes it to a file, and `values` finds numbers in it. `line_splitter`
-// splits bytes into lines, `timestamp` parses the times at the beginning of lines, and `repeats`
-// counts repeated lines.
+// splits bytes into lines, `timestamp` parses the times at the beginning of lines, `platform`
+// recognizes the lines of the platform, and `repeats` counts repeated lines.
 
 mod download;
 pub(crate) mod follow;
 pub(crate) mod line_splitter;
 mod link;
+mod platform;
 mod preview;
 pub(crate) mod repeats;
 pub(crate) mod tail;

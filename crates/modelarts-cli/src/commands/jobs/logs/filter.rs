@@ -3,11 +3,6 @@
 use modelarts_ext::{LogItem, Timestamp};
 use regex::Regex;
 
-/// Texts that mark the lines of the platform, according to the user guide: a prefix of the line, or
-/// a field in the line.
-const PLATFORM_PREFIX: &str = "[modelarts service log]";
-const PLATFORM_FIELD: &str = "Platform=ModelArts-Service";
-
 #[derive(Clone, Debug)]
 pub(super) struct LineFilter {
     since: Option<Timestamp>,
@@ -48,7 +43,7 @@ impl LineFilter {
             }
         };
         let matches = self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(line));
-        match matches && (self.system || !is_of_platform(line)) {
+        match matches && (self.system || !item.is_of_platform()) {
             true => time,
             false => Verdict::Drop,
         }
@@ -71,14 +66,6 @@ impl LineFilter {
             _ => true,
         }
     }
-}
-
-fn is_of_platform(line: &str) -> bool {
-    let begins = line
-        .trim_start()
-        .get(..PLATFORM_PREFIX.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(PLATFORM_PREFIX));
-    begins || line.contains(PLATFORM_FIELD)
 }
 
 #[cfg(test)]
