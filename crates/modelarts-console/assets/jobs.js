@@ -33,10 +33,7 @@ function showRows(data) {
   const isEmpty = rows.rows.length === 0;
   document.getElementById("list").hidden = isEmpty;
   document.getElementById("empty").hidden = !isEmpty;
-  const actions = document.getElementById("bulk-actions");
-  if (actions) {
-    actions.hidden = isEmpty;
-  }
+  document.getElementById("bulk-actions").hidden = isEmpty;
   document.getElementById("service-problem")?.remove();
   writeAges();
   sort();
@@ -106,9 +103,6 @@ function selection() {
 
 /** Shows the number of selected jobs, and permits what can be done with them. */
 function showSelection() {
-  if (!selectAll) {
-    return;
-  }
   const chosen = selection();
   const all = rows.querySelectorAll('input[name="id"]').length;
   selectAll.checked = all > 0 && chosen.length === all;
@@ -201,24 +195,22 @@ if (matchMedia("(min-width: 701px)").matches) {
   makeSortable();
 }
 setInterval(writeAges, AGE_INTERVAL);
-if (selectAll) {
-  selectAll.hidden = false;
-  selectAll.addEventListener("change", () => {
-    for (const box of rows.querySelectorAll('input[name="id"]')) {
-      box.checked = selectAll.checked;
-    }
-    showSelection();
-  });
-  rows.addEventListener("change", showSelection);
-  form.addEventListener("submit", (event) => {
-    const button = event.submitter ?? form.querySelector("button");
-    if (button.value) {
-      event.preventDefault();
-      confirm(button);
-    }
-  });
+selectAll.hidden = false;
+selectAll.addEventListener("change", () => {
+  for (const box of rows.querySelectorAll('input[name="id"]')) {
+    box.checked = selectAll.checked;
+  }
   showSelection();
-}
+});
+rows.addEventListener("change", showSelection);
+form.addEventListener("submit", (event) => {
+  const button = event.submitter ?? form.querySelector("button");
+  if (button.value) {
+    event.preventDefault();
+    confirm(button);
+  }
+});
+showSelection();
 if (form.dataset.stream) {
   stream(form.dataset.stream, {
     rows: showRows,

@@ -300,6 +300,8 @@ document.addEventListener("click", ({ target }) => {
   }
 });
 document.addEventListener("fullscreenchange", () => {
+  // The reason of an interruption is shown there, too.
+  (document.fullscreenElement ?? byId("job")).prepend(byId("job-notice"));
   fullScreen.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
 });
 setAnnounce();

@@ -117,15 +117,17 @@ pub(super) struct ConfirmPage {
     layout: Layout,
     action: Action,
     jobs: Vec<Candidate>,
-    /// Search and page number of the list.
+    /// Search, page number and columns of the list.
     search: String,
     page: String,
+    columns: String,
     back: String,
 }
 
 /// Renders the confirmation page of an action, which is shown if JavaScript is disabled.
 pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, Problem> {
     let UserRequest { state, visitor, fields } = request;
+    state.check_writable()?;
     let action = action_of(&fields)?;
     let handles = jobs(&state, &fields)?;
     let candidates = stream::iter(handles)
@@ -138,6 +140,7 @@ pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, P
         jobs: candidates.collect().await,
         search: fields.get("search").unwrap_or_default().to_owned(),
         page: fields.get("page").unwrap_or_default().to_owned(),
+        columns: fields.get("columns").unwrap_or_default().to_owned(),
         back: list_address(&fields),
     }))
 }

@@ -34,7 +34,7 @@ pub(crate) struct Curve {
 }
 
 /// Reader of the values of a log.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CurveReader {
     curves: Vec<Curve>,
     by_name: HashMap<String, usize>,

@@ -11,6 +11,7 @@ mod search;
 pub(crate) use search::{Caller, Direction, Search};
 
 use std::{
+    collections::HashMap,
     fs::OpenOptions,
     io::{self, Write},
     path::PathBuf,
@@ -18,7 +19,7 @@ use std::{
 };
 
 use modelarts_ext::{LogItem, Timestamp};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tempfile::TempDir;
 
 use crate::{
@@ -41,6 +42,8 @@ pub(crate) type View = Option<u16>;
 pub(crate) struct Spool {
     dir: TempDir,
     index: RwLock<Index>,
+    /// Values that were read before, with the number of lines that were read, of each view.
+    curves: Mutex<HashMap<View, (u64, CurveReader)>>,
 }
 
 /// Numbers of the lines that are completely written.
@@ -106,7 +109,7 @@ struct Batch {
 impl Spool {
     pub(crate) fn create() -> io::Result<Self> {
         let dir = temporary::directory("modelarts-logs-")?;
-        Ok(Self { dir, index: RwLock::default() })
+        Ok(Self { dir, index: RwLock::default(), curves: Mutex::default() })
     }
 
     /// Adds tasks, which may have no lines yet.
@@ -215,14 +218,16 @@ impl Spool {
 
     /// Reads the values that the lines of a view have.
     pub(crate) fn curves(&self, view: View) -> io::Result<Vec<Curve>> {
-        let mut reader = CurveReader::default();
-        let mut cursor = self.cursor(view, 0, u64::MAX)?;
-        while let Some((_, header)) = cursor.next_line(MAX_SHOWN)? {
+        let mut all = self.curves.lock();
+        let (next, reader) = all.entry(view).or_default();
+        let mut cursor = self.cursor(view, *next, u64::MAX)?;
+        while let Some((number, header)) = cursor.next_line(MAX_SHOWN)? {
             if !header.is_gap {
                 reader.add(&plain(cursor.text()));
             }
+            *next = number + 1;
         }
-        Ok(reader.curves())
+        Ok(reader.clone().curves())
     }
 
     /// Returns a cursor on the existing lines in the range `from..to` of a view.
@@ -310,6 +315,18 @@ mod tests {
         let lines = spool.window(None, 3, 2, MAX_SHOWN).unwrap();
         assert!(lines[0].is_gap && !lines[1].is_gap);
         assert_eq!((lines[0].task, lines[1].task), (0, 2));
+    }
+
+    #[test]
+    fn values_of_new_lines_continue_those_that_were_read() {
+        let spool = Spool::create().unwrap();
+        spool.append(vec![line("worker-0", "step 1 loss=3"), line("worker-1", "x=1")]).unwrap();
+        assert!(spool.curves(Some(0)).unwrap().is_empty());
+        spool.append(vec![line("worker-0", "step 2 loss=2")]).unwrap();
+        assert_eq!(spool.curves(Some(0)).unwrap()[0].points, [(1.0, 3.0), (2.0, 2.0)]);
+        spool.append(vec![line("worker-0", "step 3 loss=1"), line("worker-1", "x=2")]).unwrap();
+        assert_eq!(spool.curves(Some(0)).unwrap()[0].points.len(), 3);
+        assert_eq!(spool.curves(Some(1)).unwrap()[0].name, "x");
     }
 
     #[test]

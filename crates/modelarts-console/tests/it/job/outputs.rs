@@ -82,7 +82,7 @@ async fn an_output_without_files_and_a_missing_bucket_are_told_apart() {
     let page = async || fixture.page(&format!("/jobs/{id}/outputs")).await;
     let out = fixture.emulator.obs_root().join("bucket/out");
     std::fs::remove_dir_all(&out).unwrap();
-    assert_has(&page().await, &["<p class=\"empty\">No files.</p>"]);
+    assert_has(&page().await, &["<p class=\"empty\">No files. The code must write them"]);
     std::fs::remove_dir_all(fixture.emulator.obs_root().join("bucket")).unwrap();
     let missing = page().await;
     assert_has(&missing, &["<p class=\"error\" role=\"alert\">listing obs://bucket/out: "]);

@@ -20,13 +20,15 @@ async fn a_browser_without_scripts_confirms_on_a_page() {
             { "name": "running", "phase": "Running" },
         ]))
         .await;
-    let query = format!("action=stop&id={}&id={}&search=phase:Running&page=2", ids[0], ids[1]);
+    let list = "search=phase:Running&page=2&columns=lr";
+    let query = format!("action=stop&id={}&id={}&{list}", ids[0], ids[1]);
     let page = fixture.page(&format!("/jobs/confirm?{query}")).await;
     assert!(page.contains("<h1>Stop these jobs?</h1>"), "{page}");
     assert!(page.contains("Stop 2 jobs</button>"), "{page}");
     assert!(page.contains("<strong>ended</strong>"), "{page}");
     assert!(page.contains("<span class=\"muted\">has ended</span>"), "{page}");
     assert!(page.contains("<form action=\"/jobs/stop\" method=\"post\">"), "{page}");
+    assert!(page.contains("name=\"columns\" value=\"lr\""), "{page}");
 
     // The form of the page, sent as a browser does.
     let csrf = between(&page, "name=\"csrf\" value=\"", "\"");
@@ -35,7 +37,7 @@ async fn a_browser_without_scripts_confirms_on_a_page() {
     let response = request.body(form).send().await.unwrap();
     assert_eq!(response.status(), 303);
     let location = &response.headers()[LOCATION];
-    assert_eq!(location, "/jobs?search=phase%3ARunning&page=2");
+    assert_eq!(location, "/jobs?search=phase%3ARunning&page=2&columns=lr");
     fixture.emulator.wait_for(&ids[1], "Terminated").await.unwrap();
 
     let form = format!("csrf={csrf}&id={}", ids[0]);

@@ -182,15 +182,17 @@ async fn the_pages_of_the_emulator_have_each_job_once() {
 }
 
 #[tokio::test]
-async fn a_read_only_page_selects_nothing() {
+async fn a_read_only_page_only_compares() {
     let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
     fixture.seed(json!([{ "name": "a" }])).await;
     let page = fixture.page("/jobs").await;
     assert_eq!(names(&page), ["a"]);
-    assert!(!page.contains("type=\"checkbox\""));
-    assert!(!page.contains("<dialog"));
+    assert!(page.contains("formaction=\"/jobs/compare\""), "{page}");
+    assert!(!page.contains("name=\"action\"") && !page.contains("<dialog"), "{page}");
     let response = fixture.change("/jobs/stop", "id=a").await;
     assert_eq!(response.status(), 403);
+    let confirmation = fixture.request("GET", "/jobs/confirm?action=stop&id=a").send().await;
+    assert_eq!(confirmation.unwrap().status(), 403);
 }
 
 #[tokio::test]
