@@ -90,6 +90,7 @@ test("files are removed from a place, and with their row", { timeout }, async ()
   await input.getByRole("textbox", { name: "Name" }).fill("data_url");
   await drop(page, input.locator(".drop"), "rows.csv");
   await waitForState(input.locator(".drop"), "1 file");
+  await page.getByText("Request body", { exact: true }).click();
   await page.locator("#body", { hasText: "data_url" }).waitFor();
   await input.getByRole("button", { name: "Remove this input" }).click();
   await input.filter({ hasText: "1 file" }).waitFor({ state: "detached" });
