@@ -63,7 +63,7 @@ const USAGE = {
   yAxis: { values: (_, ticks) => ticks.map((tick) => `${tick} %`) },
   x: () => {
     const time = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "short" });
-    return { label: "Time", value: (plot, at) => time.format(new Date((at ?? plot.data[0].at(-1)) * 1000)) };
+    return { label: "Time", value: (_, at) => (at === null ? "last" : time.format(new Date(at * 1000))) };
   },
   value: (value) => `${value.toFixed(1)} %`,
   spanGaps: false,
@@ -75,7 +75,7 @@ const CURVES = {
   scales: { x: { time: false } },
   xAxis: { space: 80 },
   yAxis: {},
-  x: (chart) => ({ label: chart.axis === "step" ? "Step" : "Value", value: (plot, at) => at ?? plot.data[0].at(-1) }),
+  x: (chart) => ({ label: chart.axis === "step" ? "Step" : "Value", value: (_, at) => at ?? "last" }),
   value: (value) => Number(value.toPrecision(6)).toString(),
   spanGaps: true,
 };
@@ -85,17 +85,19 @@ function tip(chart, kind) {
   const shown = document.createElement("div");
   shown.className = "tip";
   shown.hidden = true;
-  // The legend has the same values for screen readers.
+  // The tables below the charts have the values for screen readers.
   shown.setAttribute("aria-hidden", "true");
   const line = (text, parts = []) => {
     const made = document.createElement("p");
     made.append(...parts, text);
     return made;
   };
+  // Curves of several jobs have values at different steps: a value lasts until the next one.
+  const valueAt = (values, at) => (kind.spanGaps ? values.slice(0, at + 1).findLast((one) => one !== null) : values[at]);
   const show = (plot) => {
     const { left, top, idx: at } = plot.cursor;
     const values = chart.series
-      .map(({ label }, index) => ({ label, index, value: plot.data[index + 1][at] }))
+      .map(({ label }, index) => ({ label, index, value: valueAt(plot.data[index + 1], at) }))
       .filter(({ index, value }) => plot.series[index + 1].show && typeof value === "number");
     shown.hidden = left < 0 || values.length === 0;
     if (shown.hidden) {
@@ -108,8 +110,8 @@ function tip(chart, kind) {
         line(` ${label} ${kind.value(value)}`, [sample(colourOf(index), dashOf(index))])),
     );
     const isRight = left > plot.over.clientWidth / 2;
-    shown.style.left = `${isRight ? left - shown.offsetWidth - 12 : left + 12}px`;
-    shown.style.top = `${Math.min(top, plot.over.clientHeight - shown.offsetHeight)}px`;
+    shown.style.left = `${Math.max(0, isRight ? left - shown.offsetWidth - 12 : left + 12)}px`;
+    shown.style.top = `${Math.max(0, Math.min(top, plot.over.clientHeight - shown.offsetHeight))}px`;
   };
   return { hooks: { init: (plot) => plot.over.append(shown), setCursor: show } };
 }
@@ -131,6 +133,7 @@ function options(chart, width, kind) {
         stroke: colourOf(index),
         dash: dashOf(index),
         width: 2,
+        points: { size: 4, fill: colourOf(index) },
         spanGaps: kind.spanGaps,
         // Without a pointer on the chart, the legend has the last values.
         value: (plot, value, row, column) => {

@@ -1,4 +1,4 @@
-// Page of a job: its header, time line and diagnosis, on all tabs.
+// Page of a job: its header, and the time line and the diagnosis on the tabs that show them.
 import { request, stream } from "./page.js";
 import { patch } from "./patch.js";
 import { showTimes } from "./times.js";
@@ -76,7 +76,8 @@ function refreshSoon() {
 }
 
 async function refresh() {
-  if (document.hidden) {
+  const summary = document.getElementById("job-summary");
+  if (document.hidden || !summary) {
     return;
   }
   let parts;
@@ -87,11 +88,8 @@ async function refresh() {
     // The stream reports why the service or the server does not respond.
     return;
   }
-  const summary = document.getElementById("job-summary");
-  if (summary) {
-    patch(summary, parts.summary);
-    showWidths();
-  }
+  patch(summary, parts.summary);
+  showWidths();
   const settings = document.getElementById("settings");
   if (settings) {
     patch(settings, parts.settings);

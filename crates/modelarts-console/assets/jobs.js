@@ -191,7 +191,7 @@ function problemText({ message, advice, code, request_id: id }) {
 
 writeAges();
 // Narrow windows show rows without titles of columns.
-if (matchMedia("(min-width: 701px)").matches) {
+if (matchMedia("(min-width: 901px)").matches) {
   makeSortable();
 }
 setInterval(writeAges, AGE_INTERVAL);

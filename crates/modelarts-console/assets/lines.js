@@ -1,5 +1,6 @@
 // Window of the lines of a log: a part of the log is in the page, and more is read by scrolling.
 import { request } from "./page.js";
+import { long, short } from "./times.js";
 
 /** Maximum number of lines that are read at once. */
 const CHUNK = 500;
@@ -17,17 +18,17 @@ const NEAR = 40;
 /** Number of lines of the platform, one after another, from which on they are folded. */
 const GROUP = 3;
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-
-/** Adds the time of a line, which is visible on demand. */
+/** Adds the time of a line, or an empty one. */
 export function addTime(row) {
-  if (row.dataset.time) {
-    const time = new Date(row.dataset.time * 1000);
-    const shown = element("time", "time", clock.format(time));
-    shown.title = long.format(time);
-    row.querySelector(".number").after(shown);
+  const { time } = row.dataset;
+  const shown = element("time", "time");
+  if (time) {
+    const at = new Date(time * 1000);
+    shown.textContent = short.format(at);
+    shown.dateTime = at.toISOString();
+    shown.title = long.format(at);
   }
+  row.querySelector(".number").after(shown);
 }
 
 /** Addresses in a text. */
@@ -124,12 +125,33 @@ export class LineWindow {
     return scrollHeight - scrollTop - clientHeight < NEAR;
   }
 
-  /** Number of the first visible line. */
-  get visible() {
+  /** Row of the first visible line. */
+  get visibleRow() {
     const top = this.element.getBoundingClientRect().top;
     const rows = [...this.element.children];
-    const row = rows.find((row) => row.getBoundingClientRect().bottom > top);
-    return Number(row?.dataset.number ?? 0);
+    return rows.find((row) => row.offsetHeight > 0 && row.getBoundingClientRect().bottom > top);
+  }
+
+  /** Number of the first visible line. */
+  get visible() {
+    return Number(this.visibleRow?.dataset.number ?? 0);
+  }
+
+  /** Changes how lines are shown, without moving those that are read. */
+  keep(change) {
+    const { element, isAtEnd } = this;
+    let row = this.visibleRow;
+    const top = row && row.offsetTop - element.scrollTop;
+    change();
+    while (row && row.offsetHeight === 0) {
+      row = row.previousElementSibling;
+    }
+    if (isAtEnd) {
+      element.scrollTop = element.scrollHeight;
+    } else if (row) {
+      element.scrollTop = row.offsetTop - top;
+    }
+    this.fill();
   }
 
   /** Runs a task after the tasks before it, so that lines are never added twice. */
@@ -233,13 +255,16 @@ export class LineWindow {
       const isOpen = group.length < GROUP || group.some((line) => line.classList.contains("open"));
       group.forEach((line, at) => {
         line.classList.toggle("folded", !isOpen && at > 0);
-        line.querySelector(".more")?.remove();
+        const button = line.querySelector(".more");
+        if (isOpen || at > 0) {
+          button?.remove();
+        } else if (!button) {
+          const more = element("button", "more", "System lines");
+          more.type = "button";
+          more.title = "Shows the lines of the platform that are folded to this one";
+          line.querySelector(".text").before(more);
+        }
       });
-      if (!isOpen) {
-        const more = element("button", "more", `… ${group.length - 1} more system lines`);
-        more.type = "button";
-        group[0].append(more);
-      }
     }
   }
 
@@ -249,6 +274,7 @@ export class LineWindow {
       next.classList.add("open");
     }
     this.fold();
+    row.querySelector(".number").focus();
   }
 
   async read(from, count) {
@@ -266,12 +292,13 @@ export class LineWindow {
     this.element.replaceChildren(...rows);
     this.mark(this.marked);
     this.changed();
+    this.fill();
   }
 
   async append(count = CHUNK) {
     this.element.append(...(await this.read(this.last + 1, count)));
-    this.fold();
     this.trimStart();
+    this.fold();
     this.changed();
   }
 
@@ -286,6 +313,14 @@ export class LineWindow {
       this.element.lastElementChild.remove();
     }
     this.changed();
+  }
+
+  /** Reads more lines if those in the page, some of which are folded, do not fill the window. */
+  fill() {
+    const { children, scrollHeight, clientHeight } = this.element;
+    if (scrollHeight - clientHeight < EDGE && children.length < MOST) {
+      this.onScroll();
+    }
   }
 
   onScroll() {
@@ -303,8 +338,7 @@ export class LineWindow {
       this.isReading = true;
       this.enqueue(task).then(() => {
         this.isReading = false;
-        // The new lines may be folded.
-        this.onScroll();
+        this.fill();
       }, () => {
         this.isReading = false;
       });
@@ -333,6 +367,8 @@ export class LineWindow {
     row.append(link);
     if (time) {
       row.dataset.time = time;
+    }
+    if (this.element.classList.contains("timed")) {
       addTime(row);
     }
     if (task) {

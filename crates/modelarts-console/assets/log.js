@@ -59,7 +59,9 @@ function showNumbers() {
 function setAnnounce() {
   const isNews = byId("announce").checked && follow.checked && !counts.has_ended;
   log.setAttribute("aria-live", isNews ? "polite" : "off");
-  byId("announce").closest("label").hidden = counts.has_ended;
+  for (const id of ["announce", "follow"]) {
+    byId(id).closest("label").hidden = counts.has_ended;
+  }
 }
 
 function setFollow(isOn) {
@@ -233,15 +235,15 @@ follow.addEventListener("change", () => {
   }
 });
 byId("announce").addEventListener("change", setAnnounce);
-byId("wrap").addEventListener("change", (event) => {
-  log.classList.toggle("wrapped", event.target.checked);
-});
-byId("times").addEventListener("change", (event) => {
-  log.classList.toggle("timed", event.target.checked);
-});
-byId("system").addEventListener("change", (event) => {
-  log.classList.toggle("unfolded", event.target.checked);
-});
+for (const [id, style] of [["wrap", "wrapped"], ["times", "timed"], ["system", "unfolded"]]) {
+  byId(id).addEventListener("change", ({ target }) => lines.keep(() => {
+    log.classList.toggle(style, target.checked);
+    if (id === "times") {
+      log.querySelectorAll(".time").forEach((time) => time.remove());
+      (target.checked ? [...log.children] : []).forEach(addTime);
+    }
+  }));
+}
 log.addEventListener("click", (event) => {
   if (event.target.matches(".more")) {
     setFollow(false);
@@ -281,8 +283,11 @@ for (const text of log.querySelectorAll(".text")) {
   paint(text, JSON.parse(text.dataset.colours ?? "[]"));
   addLinks(text);
 }
-log.querySelectorAll(".row").forEach(addTime);
 lines.fold();
+if (matchMedia("(max-width: 700px)").matches) {
+  byId("wrap").checked = true;
+  log.classList.add("wrapped");
+}
 const fullScreen = byId("full-screen");
 fullScreen.hidden = !document.fullscreenEnabled;
 fullScreen.addEventListener("click", () =>
@@ -312,7 +317,7 @@ if (lines.marked) {
 } else {
   log.scrollTop = log.scrollHeight;
 }
-lines.onScroll();
+lines.fill();
 stream(`${job}/stream?view=logs&last=${root.dataset.last}`, {
   ...handlers,
   reset: onReset,

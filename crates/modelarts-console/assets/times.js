@@ -1,7 +1,8 @@
 // Times in the zone of the user, and durations that continue.
 
-const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const short = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+/** Formats of a time with its day, and of a time of day. */
+export const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const short = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 /**

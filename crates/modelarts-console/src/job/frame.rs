@@ -74,6 +74,7 @@ pub(crate) struct JobFrame {
     pub(crate) id: String,
     pub(crate) tab: Tab,
     pub(crate) head: String,
+    /// Stages and diagnosis; empty on tabs without them.
     pub(crate) summary: String,
 }
 
@@ -86,12 +87,20 @@ impl JobFrame {
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
         let title = format!("{} · {}", tab.title(), display::name(job));
-        // Rendering the summary compares the clocks, so the layout is created afterwards.
+        // The clocks are compared for the summary, too, so the layout is created afterwards.
         let frame = Self {
             id: job.id().to_owned(),
             tab,
             head: render_head(state, visitor, job)?,
-            summary: summary::render(state, job, tab == Tab::Overview).await?,
+            summary: match tab {
+                Tab::Overview | Tab::Events | Tab::Logs => {
+                    summary::render(state, job, tab == Tab::Overview).await?
+                }
+                _ => {
+                    state.compare_clocks().await;
+                    String::new()
+                }
+            },
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }

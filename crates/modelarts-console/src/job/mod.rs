@@ -1,6 +1,6 @@
 //! Page of one job.
 //!
-//! `frame` contains the parts that all tabs share: the header, and the timeline with the diagnosis
+//! `frame` contains the parts that tabs share: the header, and the timeline with the diagnosis
 //! (`summary`). Each tab is a module with its routes below `/jobs/{id}`. `actions` contains the
 //! actions, `followed` the state of the poller, and `stream` sends its changes.
 

@@ -11,7 +11,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use futures::{StreamExt, TryStreamExt, future::join_all};
+use futures::{
+    StreamExt, TryStreamExt,
+    future::{join_all, ready},
+};
 use modelarts_ext::{Job, Timestamp};
 use modelarts_obs::{Bucket, ObsPath};
 
@@ -27,8 +30,6 @@ use crate::{
 
 /// Maximum number of files of an output that are listed.
 const MAX_FILES: usize = 1_000;
-/// Maximum number of files of an output whose directories are shown open.
-const MAX_OPEN: usize = 50;
 /// Maximum number of bytes of a text that are shown, and maximum size of an image.
 const MAX_TEXT: usize = 64 << 10;
 const MAX_IMAGE: u64 = 10 << 20;
@@ -62,8 +63,6 @@ struct OutputView {
     directories: Vec<Directory>,
     /// Number and size of all listed files.
     summary: String,
-    /// `true` if there are so few files that all directories are shown open.
-    are_open: bool,
     has_more: bool,
     problem: Option<Problem>,
 }
@@ -140,7 +139,6 @@ impl Output {
             name: self.name.clone(),
             address: self.address.to_string(),
             summary: format!("{first}{}", summary(&files)),
-            are_open: files.len() <= MAX_OPEN,
             directories: directories(files),
             has_more,
             problem,
@@ -149,7 +147,10 @@ impl Output {
 
     /// Returns the files by path, at most one more than are shown.
     async fn files(&self, state: &State) -> Result<Vec<FileRow>, Problem> {
-        let objects = self.bucket(state)?.list(self.address.key()).take(MAX_FILES + 1);
+        let objects = self.bucket(state)?.list(self.address.key());
+        // An object whose key ends with a slash stands for an empty directory.
+        let objects = objects.try_filter(|object| ready(!object.key().ends_with('/')));
+        let objects = objects.take(MAX_FILES + 1);
         let objects: Vec<_> = objects.try_collect().await?;
         let prefix = format!("{}/", self.address.key().trim_end_matches('/'));
         let files = objects.into_iter().map(|object| {

@@ -134,6 +134,10 @@ impl LogWatch {
         });
         let mut updates = self.handle.updates().interval(interval);
         let known = watch.state().job;
+        // Before the job has run, no line can be an old one; after its end, no line is new.
+        let is_new = known.as_ref().is_some_and(|job| job.started_at().is_none());
+        let has_ended = known.as_ref().is_some_and(|job| job.is_final());
+        let pause = if has_ended { Duration::MAX } else { interval / 2 };
         if known.is_some_and(|job| has_ended_before(&job, LATE)) {
             // The service has no lines and events of such a job that it would not return now.
             updates = updates.quiet(Duration::ZERO);
@@ -142,7 +146,6 @@ impl LogWatch {
         // An interruption also ends the wait for the first lines.
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
-        let begun = Instant::now();
         let mut logs: HashMap<String, TaskLog> = HashMap::new();
         while let Some(chunk) = updates.next().await {
             let mut lines: Vec<NewLine> = Vec::new();
@@ -152,8 +155,8 @@ impl LogWatch {
                 match update {
                     Ok(JobUpdate::Log { task, item }) => {
                         let log = logs.entry(task.clone());
-                        let log = log.or_insert_with(|| TaskLog::new(begun));
-                        log.add(task, item, interval, &mut lines);
+                        let log = log.or_insert_with(|| TaskLog::new(is_new));
+                        log.add(task, item, pause, &mut lines);
                     }
                     Ok(update) => {
                         if let JobUpdate::Phase(job) = &update {
@@ -201,25 +204,26 @@ async fn append(spool: &Arc<Spool>, lines: Vec<NewLine>) -> Result<(), Problem> 
 /// Log of a task while it is read.
 struct TaskLog {
     repeated: RepeatedLines,
-    /// Time at which the last lines were read.
-    read: Instant,
+    /// Time at which the last lines were read; `None` before the first ones.
+    read: Option<Instant>,
     /// `true` if lines are read soon after they were written: there was a pause before them, so all
     /// earlier lines had been read.
     is_live: bool,
 }
 
 impl TaskLog {
-    fn new(begun: Instant) -> Self {
-        Self { repeated: RepeatedLines::default(), read: begun, is_live: false }
+    fn new(is_live: bool) -> Self {
+        Self { repeated: RepeatedLines::default(), read: None, is_live }
     }
 
     /// Adds the next item, or the number of repetitions instead of a line that repeats.
-    fn add(&mut self, task: String, item: LogItem, interval: Duration, lines: &mut Vec<NewLine>) {
+    ///
+    /// Lines that were there before come without a pause. A poll follows the one before it after an
+    /// interval, of which a part has passed when its lines are taken.
+    fn add(&mut self, task: String, item: LogItem, pause: Duration, lines: &mut Vec<NewLine>) {
         let now = Instant::now();
-        // Lines that were there before come without a pause. A poll follows the one before it after
-        // the interval, of which a part has passed when its lines are taken.
-        self.is_live |= now - self.read >= interval / 2;
-        self.read = now;
+        self.is_live |= self.read.is_some_and(|read| now - read >= pause);
+        self.read = Some(now);
         let (times, is_shown) = match &item {
             LogItem::Line(line) => {
                 let next = self.repeated.next(line);
@@ -253,14 +257,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lines_have_a_time_after_those_that_were_there_before() {
-        let interval = Duration::from_secs(1);
-        let mut log = TaskLog::new(Instant::now());
+        let pause = Duration::from_millis(500);
+        let mut log = TaskLog::new(false);
         let mut lines = Vec::new();
-        // A large log is read in several requests.
-        for pause in [300, 400, 0, 1000, 0, 10] {
-            tokio::time::advance(Duration::from_millis(pause)).await;
-            let item = LogItem::Line(format!("after {pause} ms"));
-            log.add("worker-0".to_owned(), item, interval, &mut lines);
+        // Reading a large log begins late, and takes several requests.
+        for passed in [3000, 400, 0, 1000, 0, 10] {
+            tokio::time::advance(Duration::from_millis(passed)).await;
+            let item = LogItem::Line(format!("after {passed} ms"));
+            log.add("worker-0".to_owned(), item, pause, &mut lines);
         }
         let live = lines.iter().map(|line| line.arrived.is_some()).collect::<Vec<_>>();
         assert_eq!(live, [false, false, false, true, true, true]);

@@ -1,4 +1,4 @@
-//! Timeline and diagnosis of a job, which all tabs show below the header.
+//! Timeline and diagnosis of a job, which the tabs Overview, Events and Logs show.
 
 mod timeline;
 

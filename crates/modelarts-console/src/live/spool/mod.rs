@@ -15,6 +15,7 @@ use std::{
     fs::OpenOptions,
     io::{self, Write},
     path::PathBuf,
+    sync::Arc,
     time::SystemTime,
 };
 
@@ -39,11 +40,14 @@ const WRITE: usize = 4 << 20;
 /// Selected lines: `None` for the lines of all tasks, or the index of a task for its lines.
 pub(crate) type View = Option<u16>;
 
+/// Values of a view, with the number of lines that were read.
+type ReadCurves = Arc<Mutex<(u64, CurveReader)>>;
+
 pub(crate) struct Spool {
     dir: TempDir,
     index: RwLock<Index>,
-    /// Values that were read before, with the number of lines that were read, of each view.
-    curves: Mutex<HashMap<View, (u64, CurveReader)>>,
+    /// Values of each view that were read before.
+    curves: Mutex<HashMap<View, ReadCurves>>,
 }
 
 /// Numbers of the lines that are completely written.
@@ -218,8 +222,8 @@ impl Spool {
 
     /// Reads the values that the lines of a view have.
     pub(crate) fn curves(&self, view: View) -> io::Result<Vec<Curve>> {
-        let mut all = self.curves.lock();
-        let (next, reader) = all.entry(view).or_default();
+        let known = Arc::clone(self.curves.lock().entry(view).or_default());
+        let (next, reader) = &mut *known.lock();
         let mut cursor = self.cursor(view, *next, u64::MAX)?;
         while let Some((number, header)) = cursor.next_line(MAX_SHOWN)? {
             if !header.is_gap {
@@ -327,6 +331,9 @@ mod tests {
         spool.append(vec![line("worker-0", "step 3 loss=1"), line("worker-1", "x=2")]).unwrap();
         assert_eq!(spool.curves(Some(0)).unwrap()[0].points.len(), 3);
         assert_eq!(spool.curves(Some(1)).unwrap()[0].name, "x");
+        // Nothing is read twice.
+        std::fs::remove_file(spool.lines_path()).unwrap();
+        assert_eq!(spool.curves(Some(0)).unwrap()[0].points.len(), 3);
     }
 
     #[test]

@@ -44,7 +44,7 @@ function jobs() {
       parameters: [
         { name: "epochs", value: "90" },
         { name: "learning_rate", value: "0.1" },
-        { name: "batch_size", value: "256" },
+        { name: "batch_size", value: more.batch ?? "256" },
       ],
       inputs: [{ name: "data_url", remote: { obs: { obs_url: "/bucket/imagenet/" } } }],
       outputs: [{ name: "train_url", remote: { obs: { obs_url: "/bucket/out/" } } }],
@@ -76,7 +76,7 @@ function jobs() {
     },
     {
       name: "resnet-50-large-batch",
-      job: body(),
+      job: body({ batch: "1024" }),
       phase: "Failed",
       exit_code: 1,
       task: "worker-1",

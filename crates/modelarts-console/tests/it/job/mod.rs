@@ -208,7 +208,7 @@ async fn the_diagnosis_is_read_once_for_many_pages() {
         Fixture::with(|emulator| emulator, |console| console.interval(Duration::from_secs(3600)))
             .await;
     let id = seed_one(&fixture, json!({"name": "many", "phase": "Failed"})).await;
-    let address = format!("/jobs/{id}/usage");
+    let address = format!("/jobs/{id}");
     let pages = (0..8).map(|_| fixture.page(&address));
     futures::future::join_all(pages).await;
     let requests = fixture.emulator.requests();

@@ -36,7 +36,7 @@ async fn files_are_listed_shown_and_downloaded() {
         &page,
         &[
             "<code>obs://bucket/out</code>: 4 files, 2.97 KiB",
-            "<summary><code>model/</code> <span class=\"muted\">1 file, 2.93 KiB</span></summary>",
+            "<code>model/</code> <span class=\"muted\">1 file, 2.93 KiB</span></th></tr>",
             "weights.bin</th><td role=\"cell\" class=\"number\">2.93 KiB</td>",
             &format!("href=\"{}\" download", file("model%2Fweights.bin")),
             &format!(
