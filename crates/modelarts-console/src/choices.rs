@@ -1,9 +1,9 @@
-//! `Choices`: engines, flavors and algorithms of the service.
+//! `Choices`: engines, flavors and algorithms of the service, and ids that jobs use.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use modelarts_ext::{
-    Client, Error,
+    Client, Error, Job,
     types::{Algorithm, TrainingEngine, TrainingFlavor},
 };
 use parking_lot::Mutex;
@@ -29,6 +29,42 @@ pub(crate) struct Lists {
     pub(crate) engines: Result<Vec<TrainingEngine>, String>,
     pub(crate) flavors: Result<Vec<TrainingFlavor>, String>,
     pub(crate) algorithms: Result<Vec<Algorithm>, String>,
+    pub(crate) used: UsedIds,
+}
+
+/// Pools, data sets and their versions that the newest jobs use: no operation of training management
+/// lists them. Each id has the name of the newest of these jobs.
+#[derive(Default)]
+pub(crate) struct UsedIds {
+    pub(crate) pools: BTreeMap<String, String>,
+    pub(crate) datasets: BTreeMap<String, String>,
+    pub(crate) versions: BTreeMap<String, String>,
+}
+
+impl UsedIds {
+    /// Returns the ids that these jobs use, which are the newest ones first.
+    fn of(jobs: &[Job]) -> Self {
+        let mut used = Self::default();
+        for job in jobs {
+            let add = |ids: &mut BTreeMap<String, String>, id: Option<&String>| {
+                if let Some(id) = id.filter(|id| !id.is_empty()) {
+                    ids.entry(id.clone()).or_insert_with(|| job.name().to_owned());
+                }
+            };
+            let details = job.details();
+            let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_ref());
+            add(&mut used.pools, resource.and_then(|resource| resource.pool_id.as_ref()));
+            let algorithm = details.algorithm.as_deref();
+            for input in algorithm.map_or(&[][..], |algorithm| &algorithm.inputs) {
+                let remote = input.remote.as_deref();
+                if let Some(dataset) = remote.and_then(|remote| remote.dataset.as_ref()) {
+                    add(&mut used.datasets, dataset.id.as_ref());
+                    add(&mut used.versions, dataset.version_id.as_ref());
+                }
+            }
+        }
+        used
+    }
 }
 
 impl Choices {
@@ -64,12 +100,17 @@ impl Lists {
     async fn read(client: &Client) -> Self {
         let (engines, flavors, algorithms) =
             (client.engines(), client.flavors(None), client.algorithms());
-        let (engines, flavors, algorithms) = tokio::join!(
+        // The first page has the 50 newest jobs.
+        let jobs = client.training_jobs().list();
+        let (engines, flavors, algorithms, jobs) = tokio::join!(
             limited(engines.collect(MAX_ROWS)),
             limited(flavors.collect(MAX_ROWS)),
             limited(algorithms.collect(MAX_ROWS)),
+            limited(jobs.page(0)),
         );
-        Self { engines, flavors, algorithms }
+        // Suggestions may be missing.
+        let used = jobs.map(|page| UsedIds::of(&page.items)).unwrap_or_default();
+        Self { engines, flavors, algorithms, used }
     }
 
     /// Returns a text with the reason for each list that cannot be read.

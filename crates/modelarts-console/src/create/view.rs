@@ -50,6 +50,8 @@ pub(super) struct FormPage {
     other_errors: Vec<String>,
     /// Root address of staged files; `None` if no bucket is set.
     root: Option<String>,
+    /// Suggestions with their reasons, by the id of the list.
+    suggestions: Vec<(&'static str, Vec<(String, String)>)>,
     notes: Vec<String>,
     checked: Checked,
     /// `true` if the findings are shown at their controls.
@@ -90,6 +92,20 @@ struct ControlView {
     errors: Vec<String>,
     /// Name of the slot for dropped files; `None` if the control takes no files.
     slot: Option<String>,
+}
+
+impl ControlView {
+    /// Returns the id of the list of suggestions.
+    fn suggestions(&self) -> Option<&'static str> {
+        match self.control.name {
+            "boot_file" => Some("scripts"),
+            "auto_stop" => Some("hours"),
+            "pool" => Some("pools"),
+            "dataset" => Some("datasets"),
+            "version" => Some("versions"),
+            _ => None,
+        }
+    }
 }
 
 /// Group of choices with a title, which may be empty.
@@ -153,8 +169,16 @@ impl FormPage {
         if root.is_none() {
             notes.push(NO_BUCKET.to_owned());
         }
+        let used = &lists.used;
+        let suggestions =
+            [("pools", &used.pools), ("datasets", &used.datasets), ("versions", &used.versions)];
+        let suggestions = suggestions.map(|(id, ids)| {
+            let ids = ids.iter().map(|(id, job)| (id.clone(), format!("used by {job}")));
+            (id, ids.collect())
+        });
         Self {
             layout: Layout::new(state, visitor, Section::Create, "Create a job"),
+            suggestions: suggestions.into(),
             groups,
             modes: modes.collect(),
             draft: form.get(DRAFT).to_owned(),

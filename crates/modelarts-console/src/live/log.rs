@@ -242,11 +242,7 @@ impl TaskLog {
     fn note(&self, task: &str, times: Option<u64>, lines: &mut Vec<NewLine>) {
         if let Some(times) = times {
             let text = format!("{}; the download has all lines", RepeatedLines::note(times));
-            lines.push(NewLine {
-                task: task.to_owned(),
-                item: LogItem::Line(text),
-                arrived: None,
-            });
+            lines.push(NewLine { task: task.to_owned(), item: LogItem::Line(text), arrived: None });
         }
     }
 }

@@ -350,13 +350,8 @@ mod tests {
         spool.append(lines.into_iter().chain([line("worker-0", "earlier")]).collect()).unwrap();
         let lines = spool.window(None, 0, 9, MAX_SHOWN).unwrap();
         let facts = lines.iter().map(|it| (it.time.map(|time| time % 60), it.is_of_platform));
-        let expected = [
-            (Some(9), false),
-            (Some(7), false),
-            (Some(9), false),
-            (Some(9), true),
-            (None, false),
-        ];
+        let expected =
+            [(Some(9), false), (Some(7), false), (Some(9), false), (Some(9), true), (None, false)];
         assert_eq!(facts.collect::<Vec<_>>(), expected);
     }
 

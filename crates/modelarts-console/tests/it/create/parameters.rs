@@ -218,6 +218,44 @@ async fn the_choices_are_those_of_the_service() {
 }
 
 #[tokio::test]
+async fn ids_of_pools_and_data_sets_that_jobs_use_are_suggested() {
+    let sets = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(sets.path().join("set-<1>/version-1")).unwrap();
+    let fixture = Fixture::with(|emulator| emulator.datasets(sets.path()), |console| console).await;
+    let dataset = json!({ "id": "set-<1>", "version_id": "version-1" });
+    let job = |pool: &str| {
+        json!({
+            "kind": "job",
+            "metadata": { "name": "unused" },
+            "algorithm": {
+                "engine": { "image_url": "a/b:1" }, "command": "true",
+                "inputs": [{ "name": "data_url", "remote": { "dataset": dataset } }],
+            },
+            "spec": { "resource": { "flavor_id": "modelarts.pool.visual.xlarge",
+                                    "pool_id": pool, "node_count": 1 } },
+        })
+    };
+    fixture
+        .seed(json!([
+            { "name": "older", "created": "2026-01-14T08:30:00Z", "job": job("pool-gpu") },
+            { "name": "newer", "created": "2026-01-15T08:30:00Z", "job": job("pool-gpu") },
+        ]))
+        .await;
+    let page = fixture.page("/create").await;
+    for list in [
+        "<datalist id=\"pools\"><option value=\"pool-gpu\">used by newer</option></datalist>",
+        "<datalist id=\"datasets\"><option value=\"set-&#60;1&#62;\">used by newer</option></datalist>",
+        "<datalist id=\"versions\"><option value=\"version-1\">used by newer</option></datalist>",
+    ] {
+        assert!(page.contains(list), "{list} in {page}");
+    }
+    assert!(page.contains("name=\"inputs[0].dataset\""), "{page}");
+    assert_eq!(page.matches("list=\"pools\"").count(), 1);
+    // The empty row, and the row of the template.
+    assert_eq!(page.matches("list=\"versions\"").count(), 2);
+}
+
+#[tokio::test]
 async fn a_job_is_created_without_a_script() {
     let fixture = Fixture::start().await;
     fixture.emulator.put("bucket/code/train.py", "print('hello')").unwrap();
