@@ -525,6 +525,8 @@ def test_ctrl_c_ends_a_program(running: Job) -> None:
     script = """
 import os, sys, threading, time, signal
 from modelarts_tools import Client
+# A program in the background of a shell ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 job = Client().get(sys.argv[1])
 print("waiting", flush=True)
 job.wait()
