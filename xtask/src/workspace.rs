@@ -52,9 +52,18 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// Returns a cargo command that runs in the current directory.
+/// Returns a cargo command that runs in the current directory, without the variables that cargo has
+/// set for this program: the build script of ring reads them, so that the command would compile ring
+/// and all that depends on it again, and so would the next command of a shell.
 pub fn cargo_here() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_") {
+            command.env_remove(&*name);
+        }
+    }
+    command
 }
 
 /// Returns the paths of the repository's files below a directory. `options` are passed to `git
