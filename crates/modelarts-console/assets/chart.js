@@ -93,7 +93,10 @@ function tip(chart, kind) {
     return made;
   };
   // Curves of several jobs have values at different steps: a value lasts until the next one.
-  const valueAt = (values, at) => (kind.spanGaps ? values.slice(0, at + 1).findLast((one) => one !== null) : values[at]);
+  const valueAt = (values, at) => {
+    const isBetween = kind.spanGaps && chart.series.length > 1 && values.slice(at).some((one) => one !== null);
+    return isBetween ? values.slice(0, at + 1).findLast((one) => one !== null) : values[at];
+  };
   const show = (plot) => {
     const { left, top, idx: at } = plot.cursor;
     const values = chart.series

@@ -15,18 +15,21 @@ const EDGE = 400;
 /** Distance from the end at which the last line counts as visible, in pixels. */
 const NEAR = 40;
 
+/** Time for which changes of lines are not announced, in milliseconds. */
+const SILENCE = 500;
 /** Number of lines of the platform, one after another, from which on they are folded. */
 const GROUP = 3;
 
 /** Adds the time of a line, or an empty one. */
 export function addTime(row) {
   const { time } = row.dataset;
+  const isRead = "read" in row.dataset;
   const shown = element("time", "time");
   if (time) {
     const at = new Date(time * 1000);
-    shown.textContent = short.format(at);
+    shown.textContent = `${isRead ? "≈ " : ""}${short.format(at)}`;
     shown.dateTime = at.toISOString();
-    shown.title = long.format(at);
+    shown.title = `${isRead ? "Read at " : ""}${long.format(at)}`;
   }
   row.querySelector(".number").after(shown);
 }
@@ -103,6 +106,8 @@ export class LineWindow {
     this.isStale = false;
     /** `true` while lines are read because of scrolling. */
     this.isReading = false;
+    /** Time until which changes are no news. */
+    this.silentUntil = 0;
     this.work = Promise.resolve();
     /** The call of `follow` that waits for its turn. */
     this.following = null;
@@ -137,21 +142,39 @@ export class LineWindow {
     return Number(this.visibleRow?.dataset.number ?? 0);
   }
 
+  /** Returns a function that scrolls to the lines that are visible now, after a change of the rows. */
+  hold() {
+    const row = this.visibleRow;
+    const id = row?.id;
+    const top = row && row.offsetTop - this.element.scrollTop;
+    return () => {
+      let shown = id && document.getElementById(id);
+      while (shown && shown.offsetHeight === 0) {
+        shown = shown.previousElementSibling;
+      }
+      if (shown) {
+        this.element.scrollTop = shown.offsetTop - top;
+      }
+    };
+  }
+
   /** Changes how lines are shown, without moving those that are read. */
   keep(change) {
-    const { element, isAtEnd } = this;
-    let row = this.visibleRow;
-    const top = row && row.offsetTop - element.scrollTop;
+    const { isAtEnd } = this;
+    const restore = this.hold();
+    this.silence();
     change();
-    while (row && row.offsetHeight === 0) {
-      row = row.previousElementSibling;
-    }
+    restore();
     if (isAtEnd) {
-      element.scrollTop = element.scrollHeight;
-    } else if (row) {
-      element.scrollTop = row.offsetTop - top;
+      this.element.scrollTop = this.element.scrollHeight;
     }
     this.fill();
+  }
+
+  /** Lines that change now are no news for screen readers, which see the change a little later. */
+  silence() {
+    this.silentUntil = performance.now() + SILENCE;
+    setTimeout(() => this.changed(), SILENCE);
   }
 
   /** Runs a task after the tasks before it, so that lines are never added twice. */
@@ -200,10 +223,9 @@ export class LineWindow {
   /** Reads the lines in the page again, for example with other hits. */
   reload() {
     return this.enqueue(async () => {
-      const top = this.element.scrollTop;
+      const restore = this.hold();
       await this.replace(Math.max(1, this.visible - CHUNK / 2));
-      this.element.scrollTop = top;
-      this.mark(this.marked);
+      restore();
     });
   }
 
@@ -252,19 +274,25 @@ export class LineWindow {
         row = row.nextElementSibling;
         group.push(row);
       }
+      let hasFocus = false;
       const isOpen = group.length < GROUP || group.some((line) => line.classList.contains("open"));
       group.forEach((line, at) => {
         line.classList.toggle("folded", !isOpen && at > 0);
         const button = line.querySelector(".more");
+        hasFocus ||= button !== null && button === document.activeElement;
         if (isOpen || at > 0) {
           button?.remove();
         } else if (!button) {
-          const more = element("button", "more", "System lines");
+          const more = element("button", "more", "System logs");
           more.type = "button";
           more.title = "Shows the lines of the platform that are folded to this one";
           line.querySelector(".text").before(more);
         }
       });
+      // Groups may have become one.
+      if (hasFocus) {
+        group[0].querySelector(".more, .number").focus({ preventScroll: true });
+      }
     }
   }
 
@@ -288,6 +316,7 @@ export class LineWindow {
 
   async replace(from) {
     const rows = await this.read(from, CHUNK);
+    this.silence();
     this.isStale = false;
     this.element.replaceChildren(...rows);
     this.mark(this.marked);
@@ -298,17 +327,17 @@ export class LineWindow {
   async append(count = CHUNK) {
     this.element.append(...(await this.read(this.last + 1, count)));
     this.trimStart();
-    this.fold();
     this.changed();
   }
 
   async prepend() {
     const from = Math.max(1, this.first - CHUNK);
     const rows = await this.read(from, this.first - from);
-    const { scrollHeight, scrollTop } = this.element;
+    const restore = this.hold();
+    this.silence();
     this.element.prepend(...rows);
     this.fold();
-    this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
+    restore();
     while (this.element.children.length > MOST) {
       this.element.lastElementChild.remove();
     }
@@ -325,7 +354,9 @@ export class LineWindow {
 
   onScroll() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    if (this.isReading || this.isStale) {
+    // In a full window whose lines are folded, reading at one end would remove what the other reads.
+    const isFolded = this.element.children.length >= MOST && scrollHeight - clientHeight < 2 * EDGE;
+    if (this.isReading || this.isStale || isFolded) {
       return;
     }
     let task = null;
@@ -345,17 +376,21 @@ export class LineWindow {
     }
   }
 
-  /** Removes the first lines of a window that is too long, without moving what is visible. */
+  /** Folds new lines, and removes the first ones of a window that is too long. */
   trimStart() {
-    const { scrollHeight, scrollTop } = this.element;
-    for (let more = this.element.children.length - MOST; more > 0; more -= 1) {
-      this.element.firstElementChild.remove();
+    const more = this.element.children.length - MOST;
+    if (more <= 0) {
+      this.fold();
+      return;
     }
-    this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
+    const restore = this.hold();
+    [...this.element.children].slice(0, more).forEach((row) => row.remove());
+    this.fold();
+    restore();
   }
 
   /** Returns the element of a line. All texts are text, never HTML. */
-  row({ number, task, parts, colours, level, is_gap: isGap, is_system: isSystem, time, len }) {
+  row({ number, task, parts, colours, level, is_gap: isGap, is_system: isSystem, time, is_read_time: isRead, len }) {
     const styles = ["row", level, isGap && "gap", isSystem && "system"];
     const row = element("div", styles.filter(Boolean).join(" "));
     row.id = `line-${number}`;
@@ -367,6 +402,9 @@ export class LineWindow {
     row.append(link);
     if (time) {
       row.dataset.time = time;
+      if (isRead) {
+        row.dataset.read = "";
+      }
     }
     if (this.element.classList.contains("timed")) {
       addTime(row);

@@ -57,7 +57,8 @@ function showNumbers() {
  * by a search or from the log of an ended job are no news.
  */
 function setAnnounce() {
-  const isNews = byId("announce").checked && follow.checked && !counts.has_ended;
+  const isNew = performance.now() >= lines.silentUntil && !counts.has_ended;
+  const isNews = byId("announce").checked && follow.checked && isNew;
   log.setAttribute("aria-live", isNews ? "polite" : "off");
   for (const id of ["announce", "follow"]) {
     byId(id).closest("label").hidden = counts.has_ended;
@@ -253,7 +254,7 @@ log.addEventListener("click", (event) => {
   if (link) {
     event.preventDefault();
     setFollow(false);
-    lines.mark(Number(link.textContent));
+    lines.keep(() => lines.mark(Number(link.textContent)));
     writeAddress();
   }
 });

@@ -7,7 +7,7 @@ const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 /**
  * Writes the times below an element in the zone of the user. Elements with `data-short` have only
- * the time of day if it is today, or the day on which the job of the page was created. An element whose text is no time, such as an age, keeps its text.
+ * the time of day if it is the day on which the job of the page was created. An element whose text is no time, such as an age, keeps its text.
  *
  * @param {Element} root Parent of the `time` elements.
  */
@@ -27,7 +27,7 @@ function showTime(element) {
     return;
   }
   const created = document.querySelector("#job-head time")?.getAttribute("datetime") ?? Date.now();
-  const isKnown = [new Date(), new Date(created)].some((known) => day.format(known) === day.format(time));
+  const isKnown = day.format(new Date(created)) === day.format(time);
   const format = "short" in element.dataset && isKnown ? short : long;
   element.textContent = format.format(time);
   element.title = value;

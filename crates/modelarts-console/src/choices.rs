@@ -33,7 +33,7 @@ pub(crate) struct Lists {
 }
 
 /// Pools, data sets and their versions that the newest jobs use: no operation of training management
-/// lists them. Each id has the name of the newest of these jobs.
+/// lists them. The text of an id names the newest of these jobs.
 #[derive(Default)]
 pub(crate) struct UsedIds {
     pub(crate) pools: BTreeMap<String, String>,
@@ -46,20 +46,22 @@ impl UsedIds {
     fn of(jobs: &[Job]) -> Self {
         let mut used = Self::default();
         for job in jobs {
-            let add = |ids: &mut BTreeMap<String, String>, id: Option<&String>| {
+            let name = job.name();
+            let add = |ids: &mut BTreeMap<String, String>, id: Option<&String>, of: &str| {
                 if let Some(id) = id.filter(|id| !id.is_empty()) {
-                    ids.entry(id.clone()).or_insert_with(|| job.name().to_owned());
+                    ids.entry(id.clone()).or_insert_with(|| format!("{of}used by {name}"));
                 }
             };
             let details = job.details();
             let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_ref());
-            add(&mut used.pools, resource.and_then(|resource| resource.pool_id.as_ref()));
+            add(&mut used.pools, resource.and_then(|resource| resource.pool_id.as_ref()), "");
             let algorithm = details.algorithm.as_deref();
             for input in algorithm.map_or(&[][..], |algorithm| &algorithm.inputs) {
                 let remote = input.remote.as_deref();
                 if let Some(dataset) = remote.and_then(|remote| remote.dataset.as_ref()) {
-                    add(&mut used.datasets, dataset.id.as_ref());
-                    add(&mut used.versions, dataset.version_id.as_ref());
+                    let of = format!("of {}, ", dataset.id.as_deref().unwrap_or_default());
+                    add(&mut used.datasets, dataset.id.as_ref(), "");
+                    add(&mut used.versions, dataset.version_id.as_ref(), &of);
                 }
             }
         }

@@ -172,10 +172,7 @@ impl FormPage {
         let used = &lists.used;
         let suggestions =
             [("pools", &used.pools), ("datasets", &used.datasets), ("versions", &used.versions)];
-        let suggestions = suggestions.map(|(id, ids)| {
-            let ids = ids.iter().map(|(id, job)| (id.clone(), format!("used by {job}")));
-            (id, ids.collect())
-        });
+        let suggestions = suggestions.map(|(id, ids)| (id, ids.clone().into_iter().collect()));
         Self {
             layout: Layout::new(state, visitor, Section::Create, "Create a job"),
             suggestions: suggestions.into(),

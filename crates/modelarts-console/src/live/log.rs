@@ -135,7 +135,8 @@ impl LogWatch {
         let mut updates = self.handle.updates().interval(interval);
         let known = watch.state().job;
         // Before the job has run, no line can be an old one; after its end, no line is new.
-        let is_new = known.as_ref().is_some_and(|job| job.started_at().is_none());
+        let is_new =
+            known.as_ref().is_some_and(|job| job.started_at().is_none() && !job.is_final());
         let has_ended = known.as_ref().is_some_and(|job| job.is_final());
         let pause = if has_ended { Duration::MAX } else { interval / 2 };
         if known.is_some_and(|job| has_ended_before(&job, LATE)) {
@@ -161,6 +162,10 @@ impl LogWatch {
                     Ok(update) => {
                         if let JobUpdate::Phase(job) = &update {
                             spool.add_tasks(job.tasks());
+                        }
+                        // Lines that were written meanwhile come later.
+                        if let JobUpdate::Interrupted { .. } = &update {
+                            logs.values_mut().for_each(TaskLog::interrupt);
                         }
                         others.push(update);
                     }
@@ -209,11 +214,17 @@ struct TaskLog {
     /// `true` if lines are read soon after they were written: there was a pause before them, so all
     /// earlier lines had been read.
     is_live: bool,
+    /// `true` if the last line is one of the platform.
+    is_of_platform: bool,
 }
 
 impl TaskLog {
     fn new(is_live: bool) -> Self {
-        Self { repeated: RepeatedLines::default(), read: None, is_live }
+        Self { repeated: RepeatedLines::default(), read: None, is_live, is_of_platform: false }
+    }
+
+    fn interrupt(&mut self) {
+        (self.read, self.is_live) = (None, false);
     }
 
     /// Adds the next item, or the number of repetitions instead of a line that repeats.
@@ -232,9 +243,11 @@ impl TaskLog {
             _ => (self.repeated.end(), true),
         };
         self.note(&task, times, lines);
+        self.is_of_platform = item.is_of_platform();
         if is_shown {
             let arrived = self.is_live.then(|| SystemTime::now().into());
-            lines.push(NewLine { task, item, arrived });
+            let is_of_platform = self.is_of_platform;
+            lines.push(NewLine { task, item, is_of_platform, arrived });
         }
     }
 
@@ -242,7 +255,13 @@ impl TaskLog {
     fn note(&self, task: &str, times: Option<u64>, lines: &mut Vec<NewLine>) {
         if let Some(times) = times {
             let text = format!("{}; the download has all lines", RepeatedLines::note(times));
-            lines.push(NewLine { task: task.to_owned(), item: LogItem::Line(text), arrived: None });
+            lines.push(NewLine {
+                task: task.to_owned(),
+                item: LogItem::Line(text),
+                // Folded with the line that it counts.
+                is_of_platform: self.is_of_platform,
+                arrived: None,
+            });
         }
     }
 }
@@ -262,7 +281,25 @@ mod tests {
             let item = LogItem::Line(format!("after {passed} ms"));
             log.add("worker-0".to_owned(), item, pause, &mut lines);
         }
+        // After an interruption, lines may be old again.
+        log.interrupt();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        log.add("worker-0".to_owned(), LogItem::Line("late".to_owned()), pause, &mut lines);
         let live = lines.iter().map(|line| line.arrived.is_some()).collect::<Vec<_>>();
-        assert_eq!(live, [false, false, false, true, true, true]);
+        assert_eq!(live, [false, false, false, true, true, true, false]);
+    }
+
+    #[test]
+    fn the_number_of_repetitions_is_folded_with_its_line() {
+        let mut log = TaskLog::new(true);
+        let mut lines = Vec::new();
+        let system = "[ModelArts Service Log]waiting";
+        for text in [system, system, system, "epoch 1"] {
+            let item = LogItem::Line(text.to_owned());
+            log.add("worker-0".to_owned(), item, Duration::ZERO, &mut lines);
+        }
+        let folded = lines.iter().map(|line| line.is_of_platform).collect::<Vec<_>>();
+        assert_eq!((folded.last(), folded.iter().filter(|it| !**it).count()), (Some(&false), 1));
+        assert!(lines.len() > 2, "{}", lines.len());
     }
 }

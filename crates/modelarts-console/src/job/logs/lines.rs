@@ -71,6 +71,9 @@ pub(super) struct LogRow {
     /// Time of the line in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<u32>,
+    /// `true` if the time is that at which the line was read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_read_time: bool,
     /// Length of the complete line in bytes, if the text is truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) len: Option<u64>,
@@ -97,6 +100,7 @@ impl LogRow {
             level: level.map(Level::class),
             is_gap: line.is_gap,
             time: line.time,
+            is_read_time: line.is_read_time,
             len: line.is_cut().then_some(line.len),
         }
     }

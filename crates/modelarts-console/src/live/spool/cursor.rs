@@ -15,6 +15,7 @@ const BUFFER: usize = 256 << 10;
 
 const IS_GAP: u64 = 1 << 16;
 const IS_OF_PLATFORM: u64 = 1 << 17;
+const IS_READ_TIME: u64 = 1 << 18;
 
 /// Header of a line, which precedes its text in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(super) struct Header {
     pub(super) is_of_platform: bool,
     /// Time of the line in seconds since 1970; `None` if it is not known.
     pub(super) time: Option<u32>,
+    /// `true` if the time is that at which the line was read.
+    pub(super) is_read_time: bool,
     /// Length of the text, in bytes.
     pub(super) len: u64,
 }
@@ -35,7 +38,8 @@ impl Header {
         let time = u64::from(self.time.unwrap_or_default()) << 32;
         let gap = if self.is_gap { IS_GAP } else { 0 };
         let platform = if self.is_of_platform { IS_OF_PLATFORM } else { 0 };
-        let flags = u64::from(self.task) | gap | platform | time;
+        let read = if self.is_read_time { IS_READ_TIME } else { 0 };
+        let flags = u64::from(self.task) | gap | platform | read | time;
         let mut bytes = [0; HEADER];
         bytes[..8].copy_from_slice(&flags.to_le_bytes());
         bytes[8..].copy_from_slice(&self.len.to_le_bytes());
@@ -48,6 +52,7 @@ impl Header {
             task: (flags & 0xffff) as u16,
             is_gap: flags & IS_GAP != 0,
             is_of_platform: flags & IS_OF_PLATFORM != 0,
+            is_read_time: flags & IS_READ_TIME != 0,
             time: Some((flags >> 32) as u32).filter(|time| *time > 0),
             len,
         })

@@ -79,6 +79,8 @@ pub(crate) struct Line {
     pub(crate) is_of_platform: bool,
     /// Time of the line in seconds since 1970; `None` if it is not known.
     pub(crate) time: Option<u32>,
+    /// `true` if the time is that at which the line was read.
+    pub(crate) is_read_time: bool,
     /// Text of the line, truncated to the requested length.
     pub(crate) text: String,
     /// Length of the complete line, in bytes.
@@ -97,6 +99,8 @@ pub(crate) struct NewLine {
     /// Name of the task.
     pub(crate) task: String,
     pub(crate) item: LogItem,
+    /// `true` for a line of the platform.
+    pub(crate) is_of_platform: bool,
     /// Time at which the line was read, if that was soon after it was written.
     pub(crate) arrived: Option<Timestamp>,
 }
@@ -128,12 +132,14 @@ impl Spool {
     pub(crate) fn append(&self, items: Vec<NewLine>) -> io::Result<()> {
         let mut index = self.index.read().clone();
         let mut batch = Batch::default();
-        for NewLine { task, item, arrived } in items {
+        for NewLine { task, item, is_of_platform, arrived } in items {
+            let own = item.time().filter(|it| it.has_zone).map(|it| it.time);
             let header = Header {
                 task: index.task(&task),
                 is_gap: matches!(item, LogItem::Gap { .. }),
-                is_of_platform: item.is_of_platform(),
-                time: seconds(item.time().filter(|it| it.has_zone).map(|it| it.time).or(arrived)),
+                is_of_platform,
+                time: seconds(own.or(arrived)),
+                is_read_time: own.is_none() && arrived.is_some(),
                 len: 0,
             };
             let text = match item {
@@ -213,6 +219,7 @@ impl Spool {
                 is_gap: header.is_gap,
                 is_of_platform: header.is_of_platform,
                 time: header.time,
+                is_read_time: header.is_read_time,
                 text: cursor.text().to_owned(),
                 len: header.len,
             });
@@ -288,7 +295,8 @@ mod tests {
     }
 
     fn item(task: &str, item: LogItem) -> NewLine {
-        NewLine { task: task.to_owned(), item, arrived: None }
+        let is_of_platform = item.is_of_platform();
+        NewLine { task: task.to_owned(), item, is_of_platform, arrived: None }
     }
 
     fn texts(spool: &Spool, view: View, from: u64, count: u64) -> Vec<String> {
@@ -349,9 +357,10 @@ mod tests {
         let lines = texts.map(|text| NewLine { arrived, ..line("worker-0", text) });
         spool.append(lines.into_iter().chain([line("worker-0", "earlier")]).collect()).unwrap();
         let lines = spool.window(None, 0, 9, MAX_SHOWN).unwrap();
-        let facts = lines.iter().map(|it| (it.time.map(|time| time % 60), it.is_of_platform));
+        let facts = lines.iter().map(|it| (it.time.map(|time| time % 60), it.is_read_time));
         let expected =
-            [(Some(9), false), (Some(7), false), (Some(9), false), (Some(9), true), (None, false)];
+            [(Some(9), true), (Some(7), false), (Some(9), true), (Some(9), true), (None, false)];
+        assert!(lines[3].is_of_platform && !lines[2].is_of_platform);
         assert_eq!(facts.collect::<Vec<_>>(), expected);
     }
 

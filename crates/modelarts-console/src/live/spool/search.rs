@@ -210,7 +210,7 @@ mod tests {
                 _ => format!("step {number}"),
             };
             let (task, item) = (format!("worker-{}", number % 2), LogItem::Line(text));
-            NewLine { task, item, arrived: None }
+            NewLine { task, item, is_of_platform: false, arrived: None }
         });
         spool.append(lines.collect()).unwrap();
         spool
@@ -249,7 +249,8 @@ mod tests {
     fn a_single_hit_is_found_again_from_itself() {
         let spool = Spool::create().unwrap();
         let item = LogItem::Line("LOSS=1".to_owned());
-        let line = NewLine { task: "worker-0".to_owned(), item, arrived: None };
+        let line =
+            NewLine { task: "worker-0".to_owned(), item, is_of_platform: false, arrived: None };
         spool.append(vec![line]).unwrap();
         for direction in [Direction::Next, Direction::Previous] {
             assert_eq!(find(&spool, None, Some(0), direction), Some((0, true)));

@@ -52,7 +52,8 @@ export class Browser {
       timezoneId: "Europe/Berlin",
       ...options,
     });
-    context.setDefaultTimeout(10_000);
+    // The machine may compile at the same time.
+    context.setDefaultTimeout(30_000);
     context.setDefaultNavigationTimeout(30_000);
     return await this.tab(context, path);
   }

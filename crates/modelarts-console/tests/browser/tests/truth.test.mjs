@@ -151,8 +151,8 @@ test("lines of the platform are folded, and lines have times", { timeout }, asyn
   await logLine(page, "end");
   const shown = () => page.locator("#log .row:visible .text").allTextContents();
   // The window begins at the line 105, and the lines before it are read at once, because it is short.
-  const more = page.getByRole("button", { name: "System lines" });
-  await page.locator("#line-1").getByRole("button", { name: "System lines" }).waitFor();
+  const more = page.getByRole("button", { name: "System logs" });
+  await page.locator("#line-1").getByRole("button", { name: "System logs" }).waitFor();
   const short = [text[0], ...text.slice(300)];
   assert.deepEqual(await shown(), short);
   const search = page.getByRole("searchbox", { name: "Search" });

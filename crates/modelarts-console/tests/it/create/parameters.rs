@@ -245,7 +245,7 @@ async fn ids_of_pools_and_data_sets_that_jobs_use_are_suggested() {
     for list in [
         "<datalist id=\"pools\"><option value=\"pool-gpu\">used by newer</option></datalist>",
         "<datalist id=\"datasets\"><option value=\"set-&#60;1&#62;\">used by newer</option></datalist>",
-        "<datalist id=\"versions\"><option value=\"version-1\">used by newer</option></datalist>",
+        "<datalist id=\"versions\"><option value=\"version-1\">of set-&#60;1&#62;, used by newer</option></datalist>",
     ] {
         assert!(page.contains(list), "{list} in {page}");
     }
