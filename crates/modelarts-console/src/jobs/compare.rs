@@ -74,8 +74,10 @@ fn ids(fields: &Fields) -> Result<Vec<&str>, Problem> {
     }
     match ids.len() {
         2..=MOST => Ok(ids),
-        count => Err(Problem::invalid(format!("{count} jobs are selected; must be 2 to {MOST}"))
-            .with_advice("select the jobs in the list")),
+        count => Err(Problem::invalid(format!(
+            "the number of selected jobs must be 2 to {MOST}, and is {count}"
+        ))
+        .with_advice("select the jobs in the list")),
     }
 }
 
