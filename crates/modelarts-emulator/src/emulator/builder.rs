@@ -21,6 +21,7 @@ pub struct Builder {
     #[cfg(feature = "obs")]
     pub(super) obs_listen: Option<SocketAddr>,
     pub(super) data_dir: Option<PathBuf>,
+    pub(super) jobs_dir: Option<PathBuf>,
     pub(super) obs_root: Option<PathBuf>,
     pub(super) project_id: Option<String>,
     pub(super) access_key: Option<String>,
@@ -81,6 +82,13 @@ impl Builder {
     /// The default is a temporary directory, with the state in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
+        self
+    }
+
+    /// Sets the directory with the files of jobs, created if absent, without the state of the
+    /// emulator. It stays when the emulator ends. The default is the data directory.
+    pub fn jobs_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.jobs_dir = Some(path.into());
         self
     }
 

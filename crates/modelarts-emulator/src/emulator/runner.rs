@@ -119,7 +119,7 @@ pub(super) async fn create(
                 workers,
                 temporary,
             };
-            let [jobs, records] = ["jobs", "running"].map(|name| data_dir.join(name));
+            let (jobs, records) = (place.join("jobs"), data_dir.join("running"));
             let runner = ProcessRunner::new(files, &jobs, &records, settings).map_err(unusable)?;
             Ok(Runner::Process(Arc::new(runner)).into())
         }

@@ -116,7 +116,7 @@ impl Builder {
             (RunnerKind::Slurm(_), address) => host.with_obs_at(address),
             _ => host,
         };
-        let place = kind.place(data.root()).to_owned();
+        let place = self.jobs_dir.unwrap_or_else(|| kind.place(data.root()).to_owned());
         let workers = WorkerSettings {
             nfs: self.nfs_root.unwrap_or_else(|| place.join("nfs")),
             place,

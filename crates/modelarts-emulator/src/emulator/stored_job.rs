@@ -1,6 +1,6 @@
 //! Access to the stored state, for tests that compare it with the responses of the API.
 
-use std::{io, sync::Arc, time::SystemTime};
+use std::{io, path::PathBuf, sync::Arc, time::SystemTime};
 
 use crate::{emulator::Emulator, job::worker::Worker};
 
@@ -60,6 +60,24 @@ impl Emulator {
             .map(|event| event.kind.message(self.state.settings.wording))
             .collect();
         Ok(Some(job))
+    }
+
+    /// Returns the directories of the workers of a job to which its code writes its outputs, with
+    /// the names of the outputs. They have what could not be copied to OBS, too. They may not exist.
+    #[must_use]
+    pub fn output_directories(&self, id: &str) -> Vec<(String, PathBuf)> {
+        let request = self.state.store.read(id, |job| Arc::clone(&job.request));
+        let workers = request.iter().flat_map(|request| Worker::all(id, request));
+        let directories = workers.flat_map(|worker| {
+            let directory = self.state.work.runner.files().worker_directory(&worker);
+            let outputs = worker.request.outputs.iter();
+            let outputs = outputs.map(|output| {
+                let path = output.local_dir.host_path(&directory);
+                (output.name.clone(), path)
+            });
+            outputs.collect::<Vec<_>>()
+        });
+        directories.collect()
     }
 
     /// Returns the log of the task with the rank `task`, as far as it is written.

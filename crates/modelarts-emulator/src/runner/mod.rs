@@ -214,6 +214,14 @@ impl Runner {
         }
     }
 
+    /// Returns the directories of the workers.
+    pub(crate) fn files(&self) -> &WorkerFiles {
+        match self {
+            Self::Process(launcher) => launcher.files(),
+            Self::Simulated(runner) => &runner.files,
+        }
+    }
+
     pub(crate) async fn usage(&self, worker: Worker) -> Option<Usage> {
         match self {
             Self::Process(launcher) => Arc::clone(launcher).usage(worker).await,

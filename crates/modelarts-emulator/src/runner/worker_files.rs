@@ -296,7 +296,7 @@ impl WorkerFiles {
         self.jobs.root().join(job_id)
     }
 
-    fn worker_directory(&self, worker: &Worker) -> PathBuf {
+    pub(crate) fn worker_directory(&self, worker: &Worker) -> PathBuf {
         self.job_directory(&worker.job_id).join(worker.task())
     }
 }

@@ -3,7 +3,7 @@
 //! same user.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, Read, Write},
     os::unix::{
@@ -16,6 +16,9 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;
+
+/// Maximum number of links on the way to a file, as on Linux.
+const MAX_LINKS: u32 = 40;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
@@ -108,6 +111,42 @@ impl ConfinedDir {
         }
     }
 
+    /// Returns where the path of a link leads if `/` is this directory, as in the container of a
+    /// worker. Returns `None` if no absolute link is on the way, or nothing is there.
+    fn find_in_container(&self, link: &Path) -> Option<PathBuf> {
+        let steps = |path: &Path| -> Vec<OsString> {
+            let named = |part: Component<'_>| {
+                let is_step = matches!(part, Component::Normal(_) | Component::ParentDir);
+                is_step.then(|| part.as_os_str().to_owned())
+            };
+            path.components().rev().filter_map(named).collect()
+        };
+        let mut rest = steps(link.strip_prefix(&self.root).ok()?);
+        let (mut path, mut links, mut has_absolute) = (self.root.clone(), 0, false);
+        while let Some(step) = rest.pop() {
+            if step == ".." {
+                if path != self.root {
+                    path.pop();
+                }
+                continue;
+            }
+            path.push(step);
+            if let Ok(target) = fs::read_link(&path) {
+                links += 1;
+                if links > MAX_LINKS {
+                    return None;
+                }
+                path.pop();
+                if target.is_absolute() {
+                    path.clone_from(&self.root);
+                    has_absolute = true;
+                }
+                rest.extend(steps(&target));
+            }
+        }
+        (has_absolute && path.exists()).then_some(path)
+    }
+
     fn check_inside(&self, resolved: PathBuf, requested: &Path) -> io::Result<PathBuf> {
         if resolved.starts_with(&self.root) {
             Ok(resolved)
@@ -119,7 +158,8 @@ impl ConfinedDir {
 
 /// Copies a file or a directory tree into a directory, and returns a message per skipped entry.
 /// Follows links in `from`, replaces files and links in `to`, and omits incomplete files of an
-/// earlier copy.
+/// earlier copy. With [`OnEscape::Skip`], `from` is the directory of a worker, so an absolute link
+/// leads where the code in its container finds it.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
@@ -127,7 +167,6 @@ pub(crate) fn copy(
     interrupt: &CancellationToken,
 ) -> io::Result<Vec<String>> {
     let source = from.resolve(from_path)?;
-    let single = !source.is_dir();
     let mut left_out = Vec::new();
     let mut leave_out = |error: io::Error| match on_escape {
         OnEscape::Refuse => Err(error),
@@ -136,61 +175,111 @@ pub(crate) fn copy(
             Ok(())
         }
     };
-    // Stack of the resolved target directories on the path to the current entry.
-    let mut directories = vec![to.directory(to_path)?];
-    let mut walk = WalkDir::new(&source).follow_links(true).sort_by_file_name().into_iter();
-    while let Some(entry) = walk.next() {
-        check_interrupt(interrupt)?;
-        let entry = match entry {
-            Ok(entry) => entry,
-            // A dangling link, a cycle of links, or an unreadable directory.
-            Err(error) if error.depth() > 0 => {
-                leave_out(io::Error::other(error.to_string()))?;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let below = match entry.path().strip_prefix(&source) {
-            Ok(below) if single && below.as_os_str().is_empty() => {
-                Path::new(source.file_name().unwrap_or(OsStr::new("file")))
-            }
-            Ok(below) => below,
-            Err(error) => return Err(io::Error::other(error)),
-        };
-        // An entry of a directory inside the root is inside as well, unless it is a link.
-        let leads_out =
-            entry.path_is_symlink() && !entry.path().canonicalize()?.starts_with(&from.root);
-        let objection = if leads_out {
-            Some("is a link that leads out of its root directory")
-        } else if !(entry.file_type().is_dir() || entry.file_type().is_file()) {
-            Some("is neither a file nor a directory")
-        } else {
-            None
-        };
-        if let Some(objection) = objection {
-            if entry.file_type().is_dir() {
+    let mut trees = vec![Tree { source, target: to_path.to_owned(), above: Vec::new() }];
+    while let Some(tree) = trees.pop() {
+        let source = &tree.source;
+        let single = !source.is_dir();
+        // Stack of the resolved target directories on the path to the current entry.
+        let mut directories = vec![to.directory(&tree.target)?];
+        let mut walk = WalkDir::new(source).follow_links(true).sort_by_file_name().into_iter();
+        while let Some(entry) = walk.next() {
+            check_interrupt(interrupt)?;
+            let (path, depth, is_link) = match &entry {
+                Ok(entry) => (entry.path(), entry.depth(), entry.path_is_symlink()),
+                Err(error) => (error.path().unwrap_or(source), error.depth(), true),
+            };
+            let below = match path.strip_prefix(source) {
+                Ok(below) if single && below.as_os_str().is_empty() => {
+                    Path::new(source.file_name().unwrap_or(OsStr::new("file"))).to_owned()
+                }
+                Ok(below) => below.to_owned(),
+                Err(error) => return Err(io::Error::other(error)),
+            };
+            let in_container = (is_link && depth > 0 && on_escape == OnEscape::Skip)
+                .then(|| from.find_in_container(path))
+                .flatten();
+            let is_dir = entry.as_ref().is_ok_and(|entry| entry.file_type().is_dir());
+            if is_dir && in_container.is_some() {
                 walk.skip_current_dir();
             }
-            leave_out(path_error(below, objection))?;
-            continue;
-        }
-        directories.truncate(entry.depth().max(1));
-        let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
-            // The entry is the root itself, which exists already.
-            continue;
-        };
-        let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
-        if entry.file_type().is_file() && is_part {
-            continue;
-        }
-        if entry.file_type().is_dir() {
-            let directory = to.make_directory(parent, name, &to_path.join(below))?;
-            directories.push(directory);
-        } else {
-            copy_file(entry.path(), parent, &parent.join(name), interrupt)?;
+            directories.truncate(depth.max(1));
+            if let (Some(found), Some(parent), Some(name)) =
+                (&in_container, directories.last(), below.file_name())
+            {
+                let target = tree.target.join(&below);
+                match tree.at_link(found, target) {
+                    _ if found.is_file() => {
+                        copy_file(found, parent, &parent.join(name), interrupt)?;
+                    }
+                    Some(tree) if found.is_dir() => trees.push(tree),
+                    Some(_) => leave_out(path_error(&below, "is neither a file nor a directory"))?,
+                    None => {
+                        leave_out(path_error(&below, "is a link to a directory that contains it"))?;
+                    }
+                }
+                continue;
+            }
+            let entry = match entry {
+                Ok(entry) => entry,
+                // A dangling link, a cycle of links, or an unreadable directory.
+                Err(error) if error.depth() > 0 => {
+                    leave_out(io::Error::other(error.to_string()))?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            // An entry of a directory inside the root is inside as well, unless it is a link.
+            let leads_out = is_link && !entry.path().canonicalize()?.starts_with(&from.root);
+            let objection = if leads_out {
+                Some("is a link that leads out of its root directory")
+            } else if !(is_dir || entry.file_type().is_file()) {
+                Some("is neither a file nor a directory")
+            } else {
+                None
+            };
+            if let Some(objection) = objection {
+                if is_dir {
+                    walk.skip_current_dir();
+                }
+                leave_out(path_error(&below, objection))?;
+                continue;
+            }
+            let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
+                // The entry is the root itself, which exists already.
+                continue;
+            };
+            let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
+            if entry.file_type().is_file() && is_part {
+                continue;
+            }
+            if is_dir {
+                let directory = to.make_directory(parent, name, &tree.target.join(&below))?;
+                directories.push(directory);
+            } else {
+                copy_file(entry.path(), parent, &parent.join(name), interrupt)?;
+            }
         }
     }
     Ok(left_out)
+}
+
+/// Directory tree, or a file, that is copied.
+struct Tree {
+    source: PathBuf,
+    /// Path in the target.
+    target: PathBuf,
+    /// Sources of the trees whose links led to this one.
+    above: Vec<PathBuf>,
+}
+
+impl Tree {
+    /// Returns the tree at a link in this tree, or `None` if it contains this one.
+    fn at_link(&self, source: &Path, target: PathBuf) -> Option<Self> {
+        let mut above = self.above.clone();
+        above.push(self.source.clone());
+        let contains = above.iter().any(|tree| tree.starts_with(source));
+        (!contains).then(|| Self { source: source.to_owned(), target, above })
+    }
 }
 
 fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {

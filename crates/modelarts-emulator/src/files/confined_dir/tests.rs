@@ -242,3 +242,30 @@ fn a_copy_has_the_permissions_of_its_source() {
         assert_eq!(copied.permissions().mode() & 0o777, mode);
     }
 }
+
+#[test]
+fn absolute_links_of_a_container_lead_into_the_directory() {
+    let place = place();
+    let output = place.inside.directory(Path::new("home/ma-user/out")).unwrap();
+    fs::create_dir(output.join("step-3")).unwrap();
+    fs::write(output.join("step-3/model.pt"), "weights").unwrap();
+    for (link, target) in [
+        ("best.pt", "/home/ma-user/out/step-3/model.pt"),
+        ("latest", "/home/ma-user/out/step-3"),
+        ("through", "latest/model.pt"),
+        ("out", "/etc/passwd"),
+        ("circle", "/home/ma-user/out"),
+        ("self", "/home/ma-user/out/self"),
+    ] {
+        symlink(target, output.join(link)).unwrap();
+    }
+    let from = (&place.inside, Path::new("home/ma-user/out"));
+    let left_out = copy(from, (&place.target, Path::new("o")), OnEscape::Skip).unwrap();
+    let read = |name: &str| fs::read_to_string(place.target.root().join("o").join(name)).unwrap();
+    for name in ["step-3/model.pt", "best.pt", "latest/model.pt", "through"] {
+        assert_eq!(read(name), "weights", "{name}");
+    }
+    assert_eq!(left_out.len(), 3, "{left_out:?}");
+    assert_eq!(left_out[0], "'circle' is a link to a directory that contains it");
+    assert_eq!(left_out[1], "'out' is a link that leads out of its root directory");
+}
