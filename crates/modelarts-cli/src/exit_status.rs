@@ -37,6 +37,8 @@ pub enum ExitStatus {
     Terminated,
     /// The job was deleted while the command waited for it.
     Vanished,
+    /// The job completed, and files of its outputs could not be received.
+    Incomplete,
     /// The time limit of the command passed.
     TimedOut,
     /// Ctrl-C or another signal ended the command. A job on the service continues.
@@ -63,6 +65,10 @@ impl ExitStatus {
         Self::Abnormal.means("the job ended abnormally", "Run `modelarts explain JOB`."),
         Self::Terminated.means("the job was terminated", "Ask before you submit it again."),
         Self::Vanished.means("the job was deleted meanwhile", "Ask before you submit it again."),
+        Self::Incomplete.means(
+            "completed, outputs incomplete",
+            "Run `modelarts download JOB`, with --local for a job of this machine.",
+        ),
         Self::TimedOut.means("the time limit passed", "Wait again: `modelarts wait JOB`."),
         Self::Interrupted.means(
             "Ctrl-C, SIGTERM or SIGHUP; the job continues, except on this machine",
@@ -85,10 +91,19 @@ impl ExitStatus {
             Self::Abnormal => 11,
             Self::Terminated => 12,
             Self::Vanished => 13,
+            Self::Incomplete => 14,
             Self::TimedOut => 124,
             Self::Interrupted => 130,
             Self::BrokenPipe => 141,
             Self::Task(code) => code,
+        }
+    }
+
+    /// Returns the status of a job whose outputs were not received whole.
+    pub(crate) fn with_incomplete_outputs(self) -> Self {
+        match self {
+            Self::Success => Self::Incomplete,
+            status => status,
         }
     }
 

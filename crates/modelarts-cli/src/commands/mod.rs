@@ -174,6 +174,7 @@ impl Command {
                 Self::Logs(command) => command.local,
                 Self::Events(command) => command.local,
                 Self::Explain(command) => command.local,
+                Self::Metrics(command) => command.local,
                 Self::Download(command) => command.local,
                 Self::Rm(command) => command.local,
                 _ => return Place::Service,

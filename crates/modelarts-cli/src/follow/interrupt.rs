@@ -11,38 +11,42 @@ use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 /// Receiver of Ctrl-C, SIGTERM and SIGHUP, which no longer end the process once it exists. It is
 /// created before a job and the embedded emulator, so that no id is lost and no file remains.
 pub(crate) struct Interrupt {
-    /// Streams of the received signals. Other signals keep their effect.
-    signals: Vec<Signal>,
-    is_received: bool,
+    /// Streams of the received signals, with their names. Other signals keep their effect.
+    signals: Vec<(&'static str, Signal)>,
+    received: Option<&'static str>,
 }
 
 impl Interrupt {
     pub(crate) fn new() -> Self {
-        let received = |signal: io::Result<Signal>| {
+        let received = |(name, signal): (&'static str, io::Result<Signal>)| {
             let failed = |error: &io::Error| tracing::debug!(%error, "a signal ends the process");
-            signal.inspect_err(failed).ok()
+            Some((name, signal.inspect_err(failed).ok()?))
         };
-        Self { signals: listen().filter_map(received).collect(), is_received: false }
+        Self { signals: listen().filter_map(received).collect(), received: None }
     }
 
     /// Waits for a signal. Returns immediately if a signal was received before.
     pub(crate) async fn received(&mut self) {
-        if !self.is_received {
+        if self.received.is_none() {
             let received = future::poll_fn(|context| {
                 let mut signals = self.signals.iter_mut();
-                let found = signals.find_map(|signal| match signal.poll_recv(context) {
-                    Poll::Ready(received) => received,
+                let found = signals.find_map(|(name, signal)| match signal.poll_recv(context) {
+                    Poll::Ready(received) => received.map(|()| *name),
                     Poll::Pending => None,
                 });
                 found.map_or(Poll::Pending, Poll::Ready)
             });
-            received.await;
-            self.is_received = true;
+            self.received = Some(received.await);
         }
     }
 
     pub(crate) fn is_received(&self) -> bool {
-        self.is_received
+        self.received.is_some()
+    }
+
+    /// Forgets the received signal, so that the next one can be waited for. Returns its name.
+    pub(crate) fn take(&mut self) -> Option<&'static str> {
+        self.received.take()
     }
 
     /// Runs work to its end. Returns `None` if a signal arrives first.
@@ -56,15 +60,15 @@ impl Interrupt {
 }
 
 #[cfg(unix)]
-fn listen() -> impl Iterator<Item = io::Result<Signal>> {
-    let hangup = (!is_hangup_ignored()).then(SignalKind::hangup);
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-    kinds.into_iter().chain(hangup).map(signal)
+fn listen() -> impl Iterator<Item = (&'static str, io::Result<Signal>)> {
+    let hangup = (!is_hangup_ignored()).then(|| ("SIGHUP", SignalKind::hangup()));
+    let kinds = [("Ctrl-C", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())];
+    kinds.into_iter().chain(hangup).map(|(name, kind)| (name, signal(kind)))
 }
 
 #[cfg(windows)]
-fn listen() -> impl Iterator<Item = io::Result<Signal>> {
-    std::iter::once(ctrl_c())
+fn listen() -> impl Iterator<Item = (&'static str, io::Result<Signal>)> {
+    std::iter::once(("Ctrl-C", ctrl_c()))
 }
 
 /// Returns `true` if the process ignores SIGHUP because its parent did, as `nohup` does to let a

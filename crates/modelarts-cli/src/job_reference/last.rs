@@ -66,6 +66,14 @@ pub(super) fn last_job(project: &str) -> Result<String, Failure> {
     let found =
         jobs.into_iter().rev().find(|job| job.directory == directory && job.project == project);
     found.map(|job| job.id).ok_or_else(|| {
+        #[cfg(unix)]
+        if project.ends_with(crate::local_jobs::PROJECT) {
+            return Failure::NotFound(
+                "@last: no job ran on this machine from this directory; `modelarts ls --local` \
+                 lists all jobs"
+                    .to_owned(),
+            );
+        }
         Failure::NotFound(
             "@last: no job of this project was submitted from this directory; `modelarts ls` lists \
              all jobs"

@@ -4,4 +4,6 @@ mod last;
 mod resolve;
 
 pub(crate) use last::remember;
+#[cfg(unix)]
+pub(crate) use resolve::remember_here;
 pub(crate) use resolve::{JobArgument, JobArguments, Prefixes, project};

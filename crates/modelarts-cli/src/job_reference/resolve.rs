@@ -9,7 +9,12 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_ext::{Client, Error, Filter, Job, spelling::nearest};
 
-use crate::{failure::Failure, job_reference::last::last_job, session::Session, terminal::note};
+use crate::{
+    failure::Failure,
+    job_reference::last::{last_job, remember},
+    session::Session,
+    terminal::note,
+};
 
 /// Maximum number of jobs, newest first, that are searched for a prefix.
 const PREFIX_SEARCH: usize = 1_000;
@@ -230,10 +235,19 @@ async fn not_found(client: &Client, name: &str) -> Failure {
 /// because its port changes with each start.
 pub(crate) fn project(client: &Client) -> String {
     let place = match Session::is_local(client) {
-        true => "emulator",
+        true => EMULATOR,
         false => client.endpoint(),
     };
     format!("{place} {}", client.project_id())
+}
+
+/// Place of an emulator in [`project`].
+const EMULATOR: &str = "emulator";
+
+/// Records a job that ran on this machine as the last one of the current directory.
+#[cfg(unix)]
+pub(crate) fn remember_here(job: &Job) {
+    remember(&format!("{EMULATOR} {}", crate::local_jobs::PROJECT), job.id());
 }
 
 fn is_of_name(byte: u8) -> bool {

@@ -12,8 +12,8 @@ use indicatif::{
 use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
 
 use crate::{
-    output::bytes,
-    terminal::{self, Terminal},
+    output::{bytes, one_line},
+    terminal::{self, Emphasis, Terminal},
 };
 
 /// Interval between progress lines if stderr is not a terminal.
@@ -201,6 +201,22 @@ fn parts(summary: &Summary, verb: &str, deleted: &str) -> String {
         text += &format!(", {} {name}", HumanCount(count));
     }
     text
+}
+
+/// Maximum number of files that [`note_failed`] names.
+const MAX_FAILED: usize = 20;
+
+/// Names files that could not be transferred on stderr, with the reasons. Returns `true` if there
+/// are none.
+pub(crate) fn note_failed(state: &str, failed: &[(String, String)]) -> bool {
+    for (path, reason) in failed.iter().take(MAX_FAILED) {
+        let (path, reason) = (one_line(path.clone()), one_line(reason.clone()));
+        note!("{}  {path}: {reason}", Terminal::styled(state, Emphasis::Bad));
+    }
+    if let Some(more @ 1..) = failed.len().checked_sub(MAX_FAILED) {
+        note!("and {} more", count(more as u64, "file"));
+    }
+    failed.is_empty()
 }
 
 pub(crate) fn left_out(summary: &Summary) -> impl Iterator<Item = &modelarts_obs::sync::Skipped> {

@@ -9,12 +9,13 @@ use std::{
 
 use futures::future::BoxFuture;
 use modelarts_ext::{Client, Error, ErrorKind, Job, JobHandle};
+use parking_lot::Mutex;
 
 use crate::{
     address::{ObsPath, invalid},
     obs::Obs,
     staging::run,
-    sync::progress::{Progress, Summary},
+    sync::progress::{Progress, Summary, SyncEvent},
 };
 
 /// Extension of [`Job`] and [`JobHandle`] with the download of outputs.
@@ -74,7 +75,7 @@ pub struct DownloadOutputs {
 type OnOutput = Arc<dyn Fn(&str, &Progress) + Send + Sync>;
 
 /// Output that was downloaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DownloadedOutput {
     /// Name of the output, such as `train_url`.
@@ -85,6 +86,8 @@ pub struct DownloadedOutput {
     pub directory: PathBuf,
     /// Files that were downloaded, and files that already existed with the same contents.
     pub summary: Summary,
+    /// Reason why files are missing. Only [`DownloadOutputs::each`] returns such outputs.
+    pub error: Option<Error>,
 }
 
 impl DownloadOutputs {
@@ -122,6 +125,22 @@ impl DownloadOutputs {
     }
 
     async fn download(self) -> Result<Vec<DownloadedOutput>, Error> {
+        let outputs = self.each().await?;
+        match outputs.iter().find_map(|output| output.error.clone()) {
+            None => Ok(outputs),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Downloads as awaiting does, but also returns outputs that lack files, each with the reason.
+    /// A file that cannot be written does not affect the others; the function of
+    /// [`on_progress`](Self::on_progress) receives it as
+    /// [`SyncEvent::Failed`](crate::SyncEvent::Failed).
+    ///
+    /// # Errors
+    /// Returns an error before the first download: if the job does not exist, or an output has no
+    /// valid name.
+    pub async fn each(self) -> Result<Vec<DownloadedOutput>, Error> {
         let client: &Client = self.handle.client();
         let obs = self.obs.map_or_else(|| Obs::new(client), Ok)?;
         let job = match self.job {
@@ -141,14 +160,23 @@ impl DownloadOutputs {
         let mut downloaded = Vec::new();
         for (name, path, directory) in outputs {
             let sync = obs.sync_down(path.to_string(), &directory);
-            let received = run(sync, &|progress| (self.on_progress)(name, progress)).await;
-            let summary = match received {
-                Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => {
-                    Summary::default()
+            let summary = Mutex::new(None);
+            let on_progress = |progress: &Progress| {
+                if let SyncEvent::Finished(end) = &progress.event {
+                    *summary.lock() = Some(end.clone());
                 }
-                received => received?,
+                (self.on_progress)(name, progress);
             };
-            downloaded.push(DownloadedOutput { name: name.to_owned(), path, directory, summary });
+            let error = match run(sync, &on_progress).await {
+                Err(error) if error.is_not_found() && error.code() == Some("NoSuchBucket") => {
+                    Some(error)
+                }
+                // The output has no files.
+                Err(error) if error.is_not_found() && summary.lock().is_none() => None,
+                received => received.err(),
+            };
+            let (name, summary) = (name.to_owned(), summary.into_inner().unwrap_or_default());
+            downloaded.push(DownloadedOutput { name, path, directory, summary, error });
         }
         Ok(downloaded)
     }

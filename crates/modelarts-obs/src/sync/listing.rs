@@ -88,9 +88,6 @@ pub(crate) fn local_target(
     dry_run: bool,
     cache: Option<&Path>,
 ) -> Result<(PathBuf, Side, Listing), Error> {
-    for name in &names {
-        target::check_name(directory, name)?;
-    }
     let failed = |failure: &io::Error| {
         error::local("writing", directory, failure)
             .with_advice(Some("the path must name a directory that can be written".to_owned()))
@@ -105,7 +102,9 @@ pub(crate) fn local_target(
     let mut items = BTreeMap::new();
     for name in names {
         let path = root.join(&name);
-        if let Ok(metadata) = fs::symlink_metadata(&path)
+        // A name that cannot be that of a file is reported when the object is received.
+        if target::check_name(&root, &name).is_ok()
+            && let Ok(metadata) = fs::symlink_metadata(&path)
             && metadata.is_file()
         {
             let stamp = Stamp::new(&metadata);

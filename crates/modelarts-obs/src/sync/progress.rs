@@ -67,12 +67,21 @@ pub enum SyncEvent {
         /// Size of the file, in bytes.
         bytes: u64,
     },
+    /// A file could not be transferred. The synchronization continues with the others, and ends
+    /// with an error after [`Finished`](Self::Finished).
+    Failed {
+        /// Path of the file.
+        path: String,
+        /// Reason as a clause.
+        reason: String,
+    },
     /// A file that the source does not have was deleted at the target.
     Deleted {
         /// Path of the file.
         path: String,
     },
-    /// The synchronization is complete. This is the last event.
+    /// The synchronization has ended. This is the last event; an error follows it if files could
+    /// not be transferred.
     Finished(Summary),
 }
 
@@ -183,6 +192,8 @@ struct SyncState {
     done: Amount,
     total: Amount,
     summary: Summary,
+    /// First error of a file, and the number of files with errors.
+    failed: Option<(Error, u64)>,
 }
 
 /// Events of a synchronization, in order.
@@ -270,6 +281,21 @@ impl Reporter {
         });
     }
 
+    /// Reports a file that could not be transferred, of which `error` is the reason.
+    pub(crate) fn failed(&self, path: &str, error: Error) {
+        self.report(|state| {
+            let reason = error.to_string();
+            let (first, count) = state.failed.take().unwrap_or((error, 0));
+            state.failed = Some((first, count + 1));
+            Some(SyncEvent::Failed { path: path.to_owned(), reason })
+        });
+    }
+
+    /// Returns `true` if a file could not be transferred.
+    pub(crate) fn has_failures(&self) -> bool {
+        self.state.lock().failed.is_some()
+    }
+
     pub(crate) fn deleted(&self, path: &str) {
         self.report(|state| {
             state.summary.deleted += 1;
@@ -277,21 +303,33 @@ impl Reporter {
         });
     }
 
-    /// Sends the final event or the error, and returns the summary.
+    /// Sends the final event or the error, and returns the summary. Errors of single files follow
+    /// the final event.
     pub(crate) fn finish(&self, result: Result<(), Error>) -> Result<Summary, Error> {
-        if let Err(error) = result {
+        let fail = |error: Error| {
             if let Some(sender) = &self.sender {
                 let _ = sender.unbounded_send(Err(error.clone()));
             }
-            return Err(error);
+            Err(error)
+        };
+        if let Err(error) = result {
+            return fail(error);
         }
-        let mut summary = Summary::default();
+        let (mut summary, mut failed) = (Summary::default(), None);
         self.report(|state| {
             let skipped = &mut state.summary.skipped;
             skipped.sort_by(|a, b| a.path.cmp(&b.path));
             summary = state.summary.clone();
+            failed = state.failed.take();
             Some(SyncEvent::Finished(summary.clone()))
         });
-        Ok(summary)
+        match failed {
+            None => Ok(summary),
+            Some((error, 1)) => fail(error),
+            Some((error, count)) => {
+                let message = format!("{count} files were not transferred; the first: {error}");
+                fail(Error::new(error.kind(), message).with_source(error))
+            }
+        }
     }
 }

@@ -104,13 +104,14 @@ pub(crate) async fn down(
 ) -> Result<(), Error> {
     let bucket = obs.bucket(address.bucket())?;
     let (objects, is_directory) = source_objects(&bucket, &address).await?;
-    let source = remote_side(obs, &address, objects, reporter, true).await?;
-    if let Some(name) = find_conflict(&source.items) {
+    let mut source = remote_side(obs, &address, objects, reporter, true).await?;
+    while let Some(name) = find_conflict(&source.items).map(str::to_owned) {
         let message = format!(
             "the object {address}/{name} cannot be a file, because there are objects below {name}/"
         );
-        return Err(invalid(message)
-            .with_advice(Some("rename the object, or read it with Bucket::get".to_owned())));
+        let advice = "rename the object, or read it with Bucket::get".to_owned();
+        reporter.failed(&name, invalid(message).with_advice(Some(advice)));
+        source.items.remove(&name);
     }
     let delete = options.delete && is_directory;
     let cache = obs.cache_dir().map(Path::to_owned);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use modelarts_ext::Error;
+use modelarts_ext::{Error, ErrorKind};
 
 use crate::{
     bucket::is_missing_object,
@@ -61,7 +61,15 @@ impl Synchronization {
         let run = Arc::new(self);
         let transfer = |(name, action): (String, Action)| {
             let run = Arc::clone(&run);
-            async move { run.item(&name, action).await }
+            async move {
+                match run.item(&name, action).await {
+                    Err(error) if run.is_of_item(&error) => {
+                        run.reporter.failed(&name, error);
+                        Ok(())
+                    }
+                    result => result,
+                }
+            }
         };
         // Files that are unchanged according to the cache need no task.
         let (unchanged, rest): (Vec<_>, Vec<_>) =
@@ -72,7 +80,7 @@ impl Synchronization {
         }
         let transfers = rest.into_iter().map(transfer);
         let mut result = run.limits.run_all(run.options.transfers, transfers).await;
-        if result.is_ok() && run.options.delete {
+        if result.is_ok() && run.options.delete && !run.reporter.has_failures() {
             surplus.retain(|name| is_surplus(name));
             result = Self::delete_all(&run, surplus).await;
         }
@@ -90,6 +98,20 @@ impl Synchronization {
         })
         .await?;
         result
+    }
+
+    /// Returns `true` if an error concerns one file or object, so that others can be transferred.
+    fn is_of_item(&self, error: &Error) -> bool {
+        let is_download = matches!(self.transfers, Transfers::Down(_));
+        match error.kind() {
+            ErrorKind::Invalid | ErrorKind::NotFound | ErrorKind::Unexpected => true,
+            ErrorKind::Service if error.status() == Some(403) => {
+                // Keys that may not read one object, such as an archived one, may read others.
+                is_download && error.code().is_none_or(|code| code.contains("ObjectState"))
+            }
+            ErrorKind::Service => is_missing_object(error),
+            _ => false,
+        }
     }
 
     async fn delete_all(run: &Arc<Self>, surplus: Vec<String>) -> Result<(), Error> {

@@ -12,8 +12,10 @@ use modelarts_obs::{Obs, Staging};
 use serde_json::Value;
 
 use crate::{
-    commands::create::draft::{Draft, is_address},
+    commands::create::draft::{Draft, generated_name, is_address},
+    commands::create::flags::JobFlags,
     failure::Failure,
+    local_jobs::storage::Storage,
     terminal::{Emphasis, Terminal},
 };
 
@@ -33,18 +35,32 @@ pub(crate) struct LocalService {
     emulator: Emulator,
     pub(crate) client: Client,
     pub(crate) staging: Staging,
-    pub(crate) obs: Obs,
+}
+
+/// Returns the name of a run, which is that of its job unless a job file names the job.
+pub(crate) fn run_name(flags: &JobFlags, base: Option<&Value>) -> String {
+    let base = base.and_then(|body| body["metadata"]["name"].as_str());
+    let source = flags.script.as_deref().or(flags.code_dir.as_deref());
+    let given = flags.parameters.text("name").map(str::to_owned);
+    given.unwrap_or_else(|| generated_name(source, base))
 }
 
 impl LocalService {
-    /// Starts the emulator with temporary directories.
+    /// Starts the emulator. The files of its jobs are in a storage, everything else in a temporary
+    /// directory.
     pub(crate) async fn start(
+        storage: &Storage,
         pool: Option<&str>,
         installs_packages: bool,
         container: Container,
     ) -> Result<Self, Failure> {
+        // A script that is stopped has as much time to save its state as on the service.
+        let mut timing = Timing::instant();
+        timing.grace = Timing::documented().grace;
         let mut builder = Emulator::builder()
-            .timing(Timing::instant())
+            .timing(timing)
+            .jobs_dir(storage.workers())
+            .obs_root(storage.obs_root())
             .container(container)
             .install_packages(installs_packages);
         if let Some(pool) = pool {
@@ -54,9 +70,9 @@ impl LocalService {
         let client = ClientBuilder::from_vars(emulator.vars()).max_pause(Duration::MAX).build()?;
         let obs = Obs::directory(emulator.obs_root());
         let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
-        let staging = Staging::new(&client).bucket(BUCKET).obs(obs.clone());
         obs.bucket(BUCKET)?.create().await?;
-        Ok(Self { emulator, client, staging, obs })
+        let staging = Staging::new(&client).bucket(BUCKET).obs(obs);
+        Ok(Self { emulator, client, staging })
     }
 
     /// Returns an error if the job has a script and python3 is not on the `PATH`.

@@ -24,4 +24,4 @@ pub(crate) mod sweep;
 mod values;
 
 pub(crate) use outputs::{OUTPUT_DIRECTORY, ignore_outputs};
-pub(crate) use staging::{Bars, total};
+pub(crate) use staging::{Bars, done, total};

@@ -1,7 +1,5 @@
 //! Command `modelarts run`, which creates a job and follows it to its end.
 
-#[cfg(unix)]
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -71,26 +69,39 @@ impl Run {
 
 #[cfg(unix)]
 mod unix {
-    use modelarts_ext::Client;
-    use serde_json::Value;
+    use std::{
+        fs,
+        path::{Path, PathBuf},
+        pin::pin,
+    };
 
-    use super::{ExitStatus, Failure, FollowFlags, PathBuf, Run, Session};
+    use modelarts_ext::{Client, Job};
+    use serde_json::Value;
+    use tokio::time::Instant;
+
+    use super::{ExitStatus, Failure, FollowFlags, Run, Session};
     use crate::{
-        commands::create::{
-            check::{check_draft, require_sound_file},
-            choices::complete,
-            draft::Draft,
-            local::LocalService,
-            outputs::{
-                OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
+        commands::{
+            create::{
+                check::{check_draft, require_sound_file},
+                choices::complete,
+                draft::Draft,
+                local::{LocalService, run_name},
+                outputs::{
+                    OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
+                },
+                submission::{Followed, IfExists, Target, printer, require_tags},
+                submit::{Mode, submit},
             },
-            submission::{Followed, IfExists, Target, printer, require_tags},
-            submit::{Mode, submit},
+            jobs::download::Received,
         },
         context::Context,
-        follow::{Interrupt, Item, Printer, now},
-        local_jobs::record,
-        output::Format,
+        follow::{End, Interrupt, Item, JobEnd, Printer, follow, now, updates},
+        local_jobs::{
+            KILLED, RunFacts, record, release, require_delivered,
+            storage::{Storage, StoredOutputs},
+        },
+        output::{Format, duration},
     };
 
     impl Run {
@@ -151,29 +162,56 @@ mod unix {
         ) -> Result<Followed, Failure> {
             // A signal during the start must not leave files of the emulator behind.
             let mut interrupt = Interrupt::new();
-            let service = LocalService::start(
-                self.job.parameters.text("pool"),
-                !self.no_packages,
-                self.container,
-            )
-            .await?;
-            let result = self.run_on(&service, session, base, printer, &mut interrupt).await;
-            service.stop().await;
+            let name = run_name(&self.job, base);
+            let pool = self.job.parameters.text("pool");
+            let beside = match &self.follow.download {
+                // `--download` names the directory for the outputs of the job on the service.
+                Some(directory) if !self.both => directory,
+                _ => Path::new(OUTPUT_DIRECTORY),
+            };
+            let storage = Storage::create(beside, &name)?;
+            let service =
+                LocalService::start(&storage, pool, !self.no_packages, self.container).await;
+            let mut fate = Fate::Removed;
+            let result = match service {
+                Err(failure) => Err(failure),
+                Ok(service) => {
+                    let here = Here { service: &service, storage: &storage, name: &name };
+                    let run = self.run_on(&here, session, base, printer, &mut interrupt, &mut fate);
+                    let result = run.await;
+                    match fate {
+                        // Kills the processes of the job.
+                        Fate::KeptAtOnce => drop(service),
+                        _ => service.stop().await,
+                    }
+                    result
+                }
+            };
+            if fate == Fate::Removed {
+                release(&storage.path);
+                // Remains if it has files.
+                let _ = fs::remove_dir(OUTPUT_DIRECTORY);
+            }
             result
         }
 
         async fn run_on(
             &self,
-            service: &LocalService,
+            here: &Here<'_>,
             session: &Session,
             base: Option<&Value>,
             printer: &mut Printer<'_>,
             interrupt: &mut Interrupt,
+            fate: &mut Fate,
         ) -> Result<Followed, Failure> {
+            let service = here.service;
             let client = &service.client;
             // The flavor and the pool of the context belong to a cloud, so the context is not used.
             let context = Context::default();
             let mut draft = Draft::new(&self.job, base, &client.training_jobs(), &context)?;
+            if draft.has_generated_name && draft.file.is_none() {
+                draft.edit(|job| job.name(here.name));
+            }
             require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;
@@ -181,12 +219,12 @@ mod unix {
                 session,
                 client,
                 staging: service.staging.clone(),
-                obs: Some(service.obs.clone()),
                 is_local: true,
                 if_exists: IfExists::Fail,
                 exists: false,
             };
             let name = draft.name();
+            require_delivered(&name)?;
             let has_directory = self.both || self.follow.download.is_none();
             if has_directory && !self.submit.overwrite_outputs {
                 require_free_directory(&name, &draft.outputs)?;
@@ -196,24 +234,116 @@ mod unix {
                 ignore_outputs();
             }
             let job = target.submit(bucketless.clone(), printer, interrupt).await?;
-            let directory = || PathBuf::from(OUTPUT_DIRECTORY).join(&name);
-            let flags = FollowFlags {
-                timeout: self.smoke.or(self.follow.timeout),
-                exit_code: self.follow.exit_code,
-                quiet: true,
-                download: match self.both {
-                    // `--download` names the directory for the outputs of the job on the service.
-                    true => Some(directory()),
-                    false => Some(self.follow.download.clone().unwrap_or_else(directory)),
-                },
+            let outputs = match &self.follow.download {
+                Some(directory) if !has_directory => directory.clone(),
+                _ => PathBuf::from(OUTPUT_DIRECTORY).join(&name),
             };
-            let followed = target.follow(&job, &flags, printer, interrupt).await;
-            if let Ok(job) = job.get().await {
-                let outputs = flags.download.unwrap_or_else(directory);
-                let environment = &bucketless.job.body()["algorithm"]["environments"];
-                record(&job, environment, &bucketless.inherited, &outputs, None).await;
+            let stored = here.storage.outputs(&job, service.emulator());
+            let environment = &bucketless.job.body()["algorithm"]["environments"];
+            let facts = |stored: Option<StoredOutputs>, stopped_by: Option<String>| RunFacts {
+                environment,
+                inherited: &bucketless.inherited,
+                outputs: &outputs,
+                metric: None,
+                stored,
+                stopped_by,
+            };
+            *fate = Fate::Kept;
+            record(&job, facts(Some(stored.clone()), Some(KILLED.to_owned()))).await;
+            let (followed, stopped_by) = self.follow_here(&target, &job, printer, interrupt).await;
+            let job = job.get().await.unwrap_or(job);
+            let delivery = {
+                let (stored, outputs) = (stored.clone(), outputs.clone());
+                tokio::task::spawn_blocking(move || stored.deliver(&outputs, None))
+            };
+            let Some(delivered) = interrupt.unless(delivery).await else {
+                *fate = Fate::KeptAtOnce;
+                record(&job, facts(Some(stored), stopped_by)).await;
+                let (name, path) = (job.name(), here.storage.path.display());
+                note!(
+                    "\nended at once; the files of {name} are in {path}\n  deliver its outputs \
+                     with: modelarts download --local {name}"
+                );
+                return followed;
+            };
+            let received: Received = delivered.map_err(Failure::local)?.into_iter().collect();
+            received.print_lines();
+            let is_whole = received.note_failed();
+            record(&job, facts((!is_whole).then_some(stored), stopped_by)).await;
+            let mut followed = followed?;
+            followed.end.downloaded = received.directories();
+            if is_whole {
+                *fate = Fate::Removed;
+            } else {
+                let (name, path) = (job.name(), here.storage.path.display());
+                note!(
+                    "  the other files stay in {path}\n  deliver them with: modelarts download \
+                     --local {name}"
+                );
+                followed.status = followed.status.with_incomplete_outputs();
             }
-            followed
+            Ok(followed)
         }
+
+        /// Follows a job to its end. After a signal, the time limit, or an error of the output,
+        /// stops its code as the service does. Returns what stopped the job as well.
+        async fn follow_here(
+            &self,
+            target: &Target<'_>,
+            job: &Job,
+            printer: &mut Printer<'_>,
+            interrupt: &mut Interrupt,
+        ) -> (Result<Followed, Failure>, Option<String>) {
+            let timeout = self.smoke.or(self.follow.timeout);
+            let flags = FollowFlags { timeout, quiet: true, download: None, ..self.follow.clone() };
+            let deadline = timeout.map(|timeout| Instant::now() + timeout);
+            let mut updates = pin!(updates(job).follow());
+            let early = match follow(updates.as_mut(), printer, interrupt, deadline).await {
+                Ok(End::Interrupted) => Ok(("interrupted", ExitStatus::Interrupted)),
+                Ok(End::TimedOut) => Ok(("timed_out", ExitStatus::TimedOut)),
+                Err(failure) => Err(failure),
+                end => return (target.finish(job, end, &flags, interrupt).await, None),
+            };
+            let reason = match (interrupt.take(), &early) {
+                (Some(signal), _) => signal.to_owned(),
+                (None, Err(_)) => "an error of the output".to_owned(),
+                (None, Ok(_)) => {
+                    format!("the time limit of {}", duration(timeout.unwrap_or_default()))
+                }
+            };
+            note!(
+                "\n{reason}: the job is stopped, and its outputs are delivered; Ctrl-C ends at once"
+            );
+            // The job may have ended meanwhile. Its log is printed as far as possible.
+            let stopped = async {
+                let _ = job.terminate().await;
+            };
+            interrupt.unless(stopped).await;
+            let _ = follow(updates.as_mut(), printer, interrupt, None).await;
+            let _ = interrupt.unless(job.wait().into_future()).await;
+            let followed = early.map(|(outcome, status)| {
+                let summary = format!("{reason}: the job is stopped");
+                Followed { end: JobEnd::new(job).ended_early(outcome, &summary), status }
+            });
+            (followed, Some(reason))
+        }
+    }
+
+    /// The embedded service and its storage.
+    struct Here<'a> {
+        service: &'a LocalService,
+        storage: &'a Storage,
+        /// Name of the job, unless a file names it.
+        name: &'a str,
+    }
+
+    /// What becomes of a storage and of the processes at the end of the program.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Fate {
+        /// No outputs are in the storage.
+        Removed,
+        Kept,
+        /// The user does not wait for the end of the processes.
+        KeptAtOnce,
     }
 }

@@ -1,7 +1,6 @@
 //! Creation of a job, and following of the job to its end.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,16 +10,21 @@ use modelarts_ext::{
     Client, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
     types::CreateTrainJobTagsRequest,
 };
-use modelarts_obs::{Obs, Staging};
+use modelarts_obs::Staging;
 use serde_json::json;
 use tokio::time::Instant;
 
+#[cfg(unix)]
+use crate::job_reference::remember_here;
 use crate::{
     commands::{
         create::{
             choices::complete, draft::Draft, outputs::named_outputs, staging::done, values::Pair,
         },
-        jobs::{download::receive_outputs, time_span},
+        jobs::{
+            download::{Received, receive_outputs},
+            time_span,
+        },
     },
     completion::{self, JOBS},
     exit_status::{ExitCodeSource, ExitStatus},
@@ -90,8 +94,6 @@ pub(crate) struct Target<'a> {
     pub(crate) session: &'a Session,
     pub(crate) client: &'a Client,
     pub(crate) staging: Staging,
-    /// OBS on this machine. `None` selects the OBS of the client.
-    pub(crate) obs: Option<Obs>,
     /// `true` if the service is the embedded emulator.
     pub(crate) is_local: bool,
     pub(crate) if_exists: IfExists,
@@ -135,7 +137,10 @@ impl Target<'_> {
             }
         };
         let job = submitted.map_err(|error| draft.refusal(error))?;
-        if !self.is_local {
+        if self.is_local {
+            #[cfg(unix)]
+            remember_here(&job);
+        } else {
             remember(&project(self.client), job.id());
             let entry = vec![completion::Entry::of_job(&job)];
             completion::remember(&self.session.selection, JOBS, entry, false);
@@ -233,15 +238,28 @@ impl Target<'_> {
             end.cause = interrupt.unless(self.explain(job)).await.flatten();
         }
         self.print_outputs(job, outcome, flags.download.is_some());
+        let mut status = flags.exit_code.status(outcome);
         if let (Some(directory), false) = (&flags.download, *outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
                 note!("interrupted; `modelarts download` receives the other files");
                 return Ok(Followed { end, status: ExitStatus::Interrupted });
             };
-            end.downloaded = downloaded?;
+            let is_whole = match downloaded {
+                Ok(received) => {
+                    end.downloaded = received.directories();
+                    received.note_failed()
+                }
+                Err(failure) => {
+                    note!("error: {failure}");
+                    false
+                }
+            };
+            if !is_whole {
+                note!("  receive the other files with: modelarts download {}", job.name());
+                status = status.with_incomplete_outputs();
+            }
         }
-        let status = flags.exit_code.status(outcome);
         Ok(Followed { end, status })
     }
 
@@ -297,14 +315,9 @@ impl Target<'_> {
             ExitStatus::TimedOut => "the time limit passed",
             _ => "interrupted",
         };
-        let summary = match self.is_local {
-            true => format!("{reason}: the job is stopped"),
-            false => format!("{reason}: the job continues"),
-        };
+        let summary = format!("{reason}: the job continues");
         note!("\n{summary}");
-        if !self.is_local {
-            note!("{}", self.way_back(job));
-        }
+        note!("{}", self.way_back(job));
         Followed { end: JobEnd::new(job).ended_early(outcome, &summary), status }
     }
 
@@ -315,20 +328,11 @@ impl Target<'_> {
         )
     }
 
-    /// Downloads the outputs. Returns the directories that contain files, by the output names.
-    async fn download(
-        &self,
-        job: &Job,
-        directory: &Path,
-    ) -> Result<BTreeMap<String, String>, Failure> {
-        let obs = self.obs.as_ref();
-        let outputs = receive_outputs(job, None, directory, obs, self.session.terminal).await?;
-        let directories = outputs.into_iter().filter_map(|output| {
-            let (name, text) = output.line();
-            done(&name, &text);
-            output.into_directory()
-        });
-        Ok(directories.collect())
+    /// Downloads the outputs, and prints a line for each.
+    async fn download(&self, job: &Job, directory: &Path) -> Result<Received, Failure> {
+        let received = receive_outputs(job, None, directory, self.session.terminal).await?;
+        received.print_lines();
+        Ok(received)
     }
 }
 

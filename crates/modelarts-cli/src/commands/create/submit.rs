@@ -119,7 +119,7 @@ pub(crate) async fn submit(
     }
     let mut interrupt = Interrupt::new();
     let target =
-        Target { session, client, staging, obs: None, is_local: false, if_exists, exists: !is_new };
+        Target { session, client, staging, is_local: false, if_exists, exists: !is_new };
     let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
     let mut printer = printer(session, is_quiet);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;

@@ -1,22 +1,31 @@
 //! Command `modelarts download`, which receives the outputs of a job.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use clap::Args;
 use futures::stream;
 use modelarts_ext::Job;
-use modelarts_obs::{JobExt, Obs, Summary};
+use modelarts_obs::{JobExt, Summary, SyncEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+#[cfg(unix)]
+use crate::local_jobs::{
+    self,
+    storage::{Delivered, How, Moved, transfer},
+};
 use crate::{
-    commands::create::{Bars, OUTPUT_DIRECTORY, ignore_outputs, total},
+    commands::create::{Bars, OUTPUT_DIRECTORY, done, ignore_outputs, total},
     exit_status::ExitStatus,
     failure::Failure,
     follow::Interrupt,
     job_reference::JobArgument,
     output::{self, Column, Row, obs_address},
-    progress::amount,
+    progress::{amount, note_failed},
     session::Session,
     terminal::{Terminal, note},
     wording::near_or,
@@ -79,16 +88,6 @@ impl OutputRow {
             unchanged: summary.unchanged.files,
         }
     }
-
-    /// Returns the name of the output, and its size with the directory, for a line on stderr.
-    pub(crate) fn line(&self) -> (String, String) {
-        let amount = amount(modelarts_obs::sync::Amount::new(self.files, self.bytes));
-        (self.name.clone(), format!("{amount} → {}", self.directory))
-    }
-
-    pub(crate) fn into_directory(self) -> Option<(String, String)> {
-        (self.files > 0).then_some((self.name, self.directory))
-    }
 }
 
 impl Download {
@@ -103,13 +102,21 @@ impl Download {
             Path::new(OUTPUT_DIRECTORY).join(job.name())
         });
         let received = receive(session, &job, output.as_deref(), &directory);
-        let Some(rows) = Interrupt::new().unless(received).await else {
+        let Some(received) = Interrupt::new().unless(received).await else {
             note("interrupted; the same command continues from here");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
-        let rows = stream::iter([Ok(rows?)]);
+        let received = received?;
+        let is_whole = received.note_failed();
+        let rows = stream::iter([Ok(received.rows)]);
         session.output.list_or_note(rows, "the job has no outputs").await?;
-        Ok(ExitStatus::Success)
+        match is_whole {
+            true => Ok(ExitStatus::Success),
+            false => {
+                note("the same command receives the other files when the reasons are removed");
+                Ok(ExitStatus::Refused)
+            }
+        }
     }
 
     /// Returns the output and the directory. A single argument that is a path and no name of an
@@ -138,17 +145,62 @@ impl Download {
     }
 }
 
+/// Outputs of a job that were received.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    pub(crate) rows: Vec<OutputRow>,
+    /// Files and outputs that were not received, with the reasons.
+    pub(crate) failed: Vec<(String, String)>,
+}
+
+impl Received {
+    /// Returns the directories with files, by the names of the outputs.
+    pub(crate) fn directories(&self) -> BTreeMap<String, String> {
+        let rows = self.rows.iter().filter(|row| row.files > 0);
+        rows.map(|row| (row.name.clone(), row.directory.clone())).collect()
+    }
+
+    /// Prints a line on stderr for each output.
+    pub(crate) fn print_lines(&self) {
+        for row in &self.rows {
+            let amount = amount(modelarts_obs::sync::Amount::new(row.files, row.bytes));
+            done(&row.name, &format!("{amount} → {}", row.directory));
+        }
+    }
+
+    /// Names the files that were not received on stderr. Returns `true` if there are none.
+    pub(crate) fn note_failed(&self) -> bool {
+        note_failed("not received", &self.failed)
+    }
+}
+
+#[cfg(unix)]
+impl FromIterator<Delivered> for Received {
+    fn from_iter<T: IntoIterator<Item = Delivered>>(outputs: T) -> Self {
+        let mut received = Self::default();
+        for Delivered { name, source, directory, summary, failed } in outputs {
+            let named = |(path, reason): (PathBuf, String)| {
+                (Path::new(&name).join(path).display().to_string(), reason)
+            };
+            received.failed.extend(failed.into_iter().map(named));
+            let source = source.display().to_string();
+            received.rows.push(OutputRow::new(name.clone(), source, &directory, &summary));
+        }
+        received
+    }
+}
+
 async fn receive(
     session: &Session,
     job: &Job,
     only: Option<&str>,
     directory: &Path,
-) -> Result<Vec<OutputRow>, Failure> {
+) -> Result<Received, Failure> {
     #[cfg(unix)]
     if session.has_records() {
-        return receive_local(job, only, directory).await;
+        return receive_local(job, only, directory);
     }
-    receive_outputs(job, only, directory, None, session.terminal).await
+    receive_outputs(job, only, directory, session.terminal).await
 }
 
 /// Downloads the outputs of a job, or only one, with progress bars.
@@ -156,56 +208,70 @@ pub(crate) async fn receive_outputs(
     job: &Job,
     only: Option<&str>,
     directory: &Path,
-    obs: Option<&Obs>,
     terminal: Terminal,
-) -> Result<Vec<OutputRow>, Failure> {
+) -> Result<Received, Failure> {
     let bars = Bars::new(terminal);
     let drawn = bars.clone();
-    let mut download = job
-        .download_outputs(directory)
-        .on_progress(move |name, progress| drawn.update(name, progress));
+    let failed = Arc::<Mutex<Vec<(String, String)>>>::default();
+    let seen = Arc::clone(&failed);
+    let mut download = job.download_outputs(directory).on_progress(move |name, progress| {
+        drawn.update(name, progress);
+        if let SyncEvent::Failed { path, reason } = &progress.event {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push((format!("{name}/{path}"), reason.clone()));
+        }
+    });
     if let Some(only) = only {
         download = download.only(only);
     }
-    if let Some(obs) = obs {
-        download = download.obs(obs.clone());
-    }
-    let outputs = download.await;
+    let outputs = download.each().await;
     bars.clear();
-    let rows = outputs?.into_iter().map(|output| {
+    let mut received = Received::default();
+    let mut failed = std::mem::take(&mut *failed.lock().unwrap_or_else(PoisonError::into_inner));
+    for output in outputs? {
+        let prefix = format!("{}/", output.name);
+        if let Some(error) = output.error
+            && !failed.iter().any(|(path, _)| path.starts_with(&prefix))
+        {
+            failed.push((output.name.clone(), error.to_string()));
+        }
         let source = obs_address(&output.path.to_string());
-        OutputRow::new(output.name, source, &output.directory, &output.summary)
-    });
-    Ok(rows.collect())
+        let row = OutputRow::new(output.name, source, &output.directory, &output.summary);
+        received.rows.push(row);
+    }
+    received.failed = failed;
+    Ok(received)
 }
 
-/// Copies the outputs of a job that ran on this machine from the directory of `run --local`.
+/// Moves the outputs of a job that ran on this machine out of its storage, or copies them from the
+/// directory that has them.
 #[cfg(unix)]
-async fn receive_local(
-    job: &Job,
-    only: Option<&str>,
-    directory: &Path,
-) -> Result<Vec<OutputRow>, Failure> {
-    use crate::local_jobs::{OUTPUTS, obs_of, outputs};
-
-    let here = outputs(job).unwrap_or_default();
-    let mut rows = Vec::new();
+fn receive_local(job: &Job, only: Option<&str>, to: &Path) -> Result<Received, Failure> {
+    let mut moved = local_jobs::deliver(job, only, to)?;
+    let here = local_jobs::outputs(job).unwrap_or_default();
+    let mut outputs = Vec::new();
     for (name, _) in job.outputs().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
-        let source = here.join(name);
-        let target = directory.join(name);
-        let is_same = std::fs::canonicalize(&target).ok() == std::fs::canonicalize(&source).ok();
-        let is_empty = std::fs::read_dir(&source).is_ok_and(|mut files| files.next().is_none());
-        if !source.is_dir() {
-            return Err(Failure::NotFound(format!(
-                "the output {name} of {} was in {}, and is not there any more",
-                job.name(),
-                source.display()
-            )));
-        }
-        let (_root, obs) = obs_of(&here).map_err(Failure::local)?;
-        let copy = obs.sync_down(format!("obs://{OUTPUTS}/{name}"), &target).dry_run(is_same);
-        let summary = if is_empty { Summary::default() } else { copy.await? };
-        rows.push(OutputRow::new(name.to_owned(), source.display().to_string(), &target, &summary));
+        let (source, target) = (here.join(name), to.join(name));
+        let known = moved.iter().position(|output| output.name == name);
+        let known = known.map(|index| moved.swap_remove(index));
+        outputs.push(match known {
+            Some(known) if !source.is_dir() => known,
+            None if !source.is_dir() => {
+                return Err(Failure::NotFound(format!(
+                    "the output {name} of {} was in {}, and is not there any more",
+                    job.name(),
+                    source.display()
+                )));
+            }
+            known => {
+                let mut copied = Moved::default();
+                std::fs::create_dir_all(&target).map_err(Failure::local)?;
+                transfer(&source, &target, How::Copy, &mut copied);
+                let mut copied = copied.delivered(name, source, target);
+                copied.failed.extend(known.into_iter().flat_map(|known| known.failed));
+                copied
+            }
+        });
     }
-    Ok(rows)
+    Ok(outputs.into_iter().collect())
 }

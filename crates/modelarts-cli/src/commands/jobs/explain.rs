@@ -203,7 +203,14 @@ impl Explain {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
         let diagnosis = job.explain_with(&platform_diagnosis(&job).await).await?;
-        session.output.document(&DiagnosisDocument::new(&diagnosis))?;
+        let mut document = DiagnosisDocument::new(&diagnosis);
+        #[cfg(unix)]
+        if session.has_records()
+            && let Some(stopper) = crate::local_jobs::stopped_by(&job)
+        {
+            document.summary = format!("it was stopped by {stopper}");
+        }
+        session.output.document(&document)?;
         Ok(ExitStatus::Success)
     }
 }

@@ -300,6 +300,10 @@ impl Ls {
             let mut rows: Vec<JobRow> = rows.collect();
             if has_why {
                 add_problems(&jobs, &mut rows).await;
+                #[cfg(unix)]
+                if session.has_records() {
+                    add_undelivered(&mut rows);
+                }
             }
             if !values.is_empty() {
                 let of_jobs = of_jobs(&jobs, values).await;
@@ -319,6 +323,16 @@ impl Ls {
             remember(&session.selection, JOBS, read.take(), false);
         }
         Ok(ExitStatus::Success)
+    }
+}
+
+/// Adds to the reasons of jobs on this machine that their outputs were not delivered.
+#[cfg(unix)]
+fn add_undelivered(rows: &mut [JobRow]) {
+    let undelivered = crate::local_jobs::undelivered();
+    for row in rows.iter_mut().filter(|row| undelivered.iter().any(|(name, _)| *name == row.name)) {
+        let reasons = row.why.take().into_iter().chain(["outputs not delivered".to_owned()]);
+        row.why = Some(reasons.collect::<Vec<_>>().join("; "));
     }
 }
 

@@ -107,7 +107,8 @@ impl Rm {
             true => "the records of this machine".to_owned(),
             false => Session::place(client),
         };
-        let what = format!("delete {number} with events and logs in {place}");
+        let outputs = if session.has_records() { ", and outputs not delivered," } else { "" };
+        let what = format!("delete {number} with events and logs{outputs} in {place}");
         confirm(session.terminal, self.yes, what)?;
         #[cfg(unix)]
         if session.has_records() {

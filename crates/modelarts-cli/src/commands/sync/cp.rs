@@ -119,6 +119,9 @@ impl Cp {
             Source::Object(from) => {
                 let sync = obs.sync_down(from.to_string(), scratch.path());
                 let status = report(sync, received).await?;
+                if status != ExitStatus::Success {
+                    return Ok(status);
+                }
                 fs::rename(scratch.path().join(&name), &self.target).map_err(failed)?;
                 return Ok(status);
             }

@@ -9,7 +9,7 @@ pub(crate) use report::{SyncLine, SyncReport};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use futures::TryStreamExt;
+use futures::StreamExt;
 use modelarts_obs::{
     DirectorySync, Obs, ObsPath,
     sync::{Summary, SyncEvent},
@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     follow::Interrupt,
     output::Format,
-    progress::{ProgressBars, count},
+    progress::{ProgressBars, count, note_failed},
     session::Session,
     terminal,
 };
@@ -115,16 +115,23 @@ async fn report_of(
     sync: DirectorySync,
 ) -> Result<ExitStatus, Failure> {
     let transfer = transfer(session, places, dry_run, words, sync);
-    let Some(report) = Interrupt::new().unless(transfer).await else {
+    let Some(ended) = Interrupt::new().unless(transfer).await else {
         terminal::note("interrupted; the same command continues from here");
         return Err(Failure::Status(ExitStatus::Interrupted));
     };
-    let report = report?;
+    let (report, failed) = ended?;
     if session.output.format != Format::Ndjson {
         session.output.document(&report)?;
     }
-    Ok(ExitStatus::Success)
+    if note_failed("not transferred", &failed) {
+        return Ok(ExitStatus::Success);
+    }
+    terminal::note("the same command transfers the other files");
+    Ok(ExitStatus::Refused)
 }
+
+/// Files that were not transferred, with the reasons.
+type FailedFiles = Vec<(String, String)>;
 
 /// Runs a synchronization. The format `ndjson` prints each event.
 async fn transfer(
@@ -133,13 +140,19 @@ async fn transfer(
     dry_run: bool,
     words: Words,
     sync: DirectorySync,
-) -> Result<SyncReport, Failure> {
+) -> Result<(SyncReport, FailedFiles), Failure> {
     let is_stream = session.output.format == Format::Ndjson;
     let bars = ProgressBars::new(session.terminal, !is_stream && !dry_run);
     let bar = bars.transfer("Sync");
     let mut report = SyncReport::new(source, target, dry_run, words);
+    let mut failed = Vec::new();
     let mut events = sync.stream();
-    while let Some(progress) = events.try_next().await? {
+    while let Some(progress) = events.next().await {
+        let progress = match progress {
+            // The files are named at the end.
+            Err(_) if !failed.is_empty() && report.is_finished => break,
+            progress => progress?,
+        };
         bar.update(&progress);
         if is_stream && let Some(line) = SyncLine::new(&progress) {
             session.output.item(&line)?;
@@ -147,12 +160,13 @@ async fn transfer(
         match progress.event {
             SyncEvent::Transferred { path, bytes } => report.transferred(path, bytes),
             SyncEvent::Deleted { path } => report.deleted(path),
+            SyncEvent::Failed { path, reason } => failed.push((path, reason)),
             SyncEvent::Finished(summary) => report.finish(summary),
             _ => {}
         }
     }
     bar.clear();
-    Ok(report)
+    Ok((report, failed))
 }
 
 /// Name of a direction, and the verb of its transfer in the present and the past.

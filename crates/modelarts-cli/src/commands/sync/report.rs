@@ -39,6 +39,8 @@ pub(crate) struct SyncReport {
     verbs: (&'static str, &'static str),
     #[serde(skip)]
     summary: Summary,
+    #[serde(skip)]
+    pub(super) is_finished: bool,
 }
 
 /// A number of files and their size.
@@ -109,6 +111,13 @@ pub(crate) enum SyncLine {
         /// Files at the source, and their size.
         total: FilesAndBytes,
     },
+    /// A file could not be transferred.
+    Failed {
+        /// Path relative to the source.
+        path: String,
+        /// Reason as a clause.
+        reason: String,
+    },
     /// A file was deleted at the target.
     Deleted {
         /// Path relative to the target.
@@ -159,6 +168,9 @@ impl SyncLine {
             SyncEvent::Transferred { path, bytes } => {
                 Self::Transferred { path: path.clone(), bytes: *bytes, done, total }
             }
+            SyncEvent::Failed { path, reason } => {
+                Self::Failed { path: path.clone(), reason: reason.clone() }
+            }
             SyncEvent::Deleted { path } => Self::Deleted { path: path.clone() },
             SyncEvent::Finished(summary) => Self::Finished {
                 transferred: summary.transferred.into(),
@@ -198,6 +210,7 @@ impl SyncReport {
     }
 
     pub(super) fn finish(&mut self, summary: Summary) {
+        self.is_finished = true;
         self.transferred = summary.transferred.into();
         self.unchanged = summary.unchanged.into();
         self.deleted = summary.deleted;

@@ -41,7 +41,6 @@ impl Watch {
             session,
             client,
             staging,
-            obs: None,
             is_local: false,
             if_exists: IfExists::Fail,
             exists: true,

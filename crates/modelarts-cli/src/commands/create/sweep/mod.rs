@@ -5,6 +5,8 @@ mod space;
 
 pub(crate) use report::TrialRow;
 
+#[cfg(unix)]
+use std::cell::Cell;
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -13,13 +15,15 @@ use std::{
 };
 
 use clap::Args;
+#[cfg(unix)]
+use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use modelarts_ext::{
     Client, CreateJob, Error, Filter, Job,
     jobs::{create::without_suffix, wait::Waited},
 };
-use modelarts_obs::{Obs, Staging};
+use modelarts_obs::Staging;
 use tokio::{sync::mpsc, task::JoinSet};
 
 use self::{
@@ -27,7 +31,17 @@ use self::{
     space::{Dimension, Trial},
 };
 #[cfg(unix)]
-use crate::local_jobs;
+use crate::{
+    commands::{
+        create::local::{LocalService, run_name},
+        jobs::download::Received,
+    },
+    context::Context,
+    local_jobs::{
+        self, KILLED, RunFacts, record, release, restore,
+        storage::{Storage, StoredOutputs},
+    },
+};
 use crate::{
     commands::{
         create::{
@@ -44,7 +58,7 @@ use crate::{
             submit::staging,
             values::script_parameters,
         },
-        jobs::{download::receive_outputs, positive_number},
+        jobs::positive_number,
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -112,8 +126,20 @@ struct Site<'a> {
     session: &'a Session,
     client: &'a Client,
     staging: Staging,
-    /// OBS on this machine, for trials on it.
-    local: Option<Obs>,
+    /// Place of trials on this machine.
+    #[cfg(unix)]
+    local: Option<Local<'a>>,
+    /// `true` for trials on this machine.
+    is_local: bool,
+}
+
+/// Embedded service with the storage of its trials.
+#[cfg(unix)]
+struct Local<'a> {
+    service: &'a LocalService,
+    storage: &'a Storage,
+    /// `false` if outputs stay in the storage.
+    is_delivered: Cell<bool>,
 }
 
 impl Sweep {
@@ -147,7 +173,14 @@ impl Sweep {
         require_sound_file(&draft, client).await?;
         let staging = staging(session, &draft).await?;
         let trials = self.trials(&draft, &dimensions)?;
-        let site = Site { session, client, staging, local: None };
+        let site = Site {
+            session,
+            client,
+            staging,
+            #[cfg(unix)]
+            local: None,
+            is_local: false,
+        };
         self.run_on(&site, draft, trials, &mut Interrupt::new()).await
     }
 
@@ -158,14 +191,23 @@ impl Sweep {
         base: Option<&serde_json::Value>,
         dimensions: &[Dimension],
     ) -> Result<ExitStatus, Failure> {
-        use crate::{commands::create::local::LocalService, context::Context, local_jobs::restore};
-
         // A signal during the start must not leave files of the emulator behind.
         let mut interrupt = Interrupt::new();
         let pool = self.job.parameters.text("pool");
-        let service =
-            LocalService::start(pool, true, modelarts_emulator::jobs::Container::Auto).await?;
+        let name = run_name(&self.job, base);
+        let storage = Storage::create(Path::new(OUTPUT_DIRECTORY), &name)?;
+        let container = modelarts_emulator::jobs::Container::Auto;
+        let service = match LocalService::start(&storage, pool, true, container).await {
+            Ok(service) => service,
+            Err(failure) => {
+                release(&storage.path);
+                return Err(failure);
+            }
+        };
         let client = &service.client;
+        let local = Local { service: &service, storage: &storage, is_delivered: Cell::new(true) };
+        let (session, staging) = (session, service.staging.clone());
+        let site = Site { session, client, staging, local: Some(local), is_local: true };
         let result = async {
             let draft = Draft::new(&self.job, base, &client.training_jobs(), &Context::default())?;
             let mut draft = Draft { bucket: None, ..draft };
@@ -173,17 +215,28 @@ impl Sweep {
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;
             let trials = self.trials(&draft, dimensions)?;
+            // A trial that was stopped runs again, and does not write over its outputs.
+            trials.iter().try_for_each(|trial| local_jobs::set_aside(&trial.name))?;
             // Trials of an earlier call are adopted like those of the service.
             let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
             let environment = &draft.job.body()["algorithm"]["environments"];
             restore(service.emulator(), is_trial, environment).await;
             ignore_outputs();
-            let (staging, local) = (service.staging.clone(), Some(service.obs.clone()));
-            let site = Site { session, client, staging, local };
             self.run_on(&site, draft, trials, &mut interrupt).await
         };
         let result = result.await;
-        service.stop().await;
+        let is_delivered = site.local.as_ref().is_none_or(|local| local.is_delivered.get());
+        drop(site);
+        match interrupt.is_received() {
+            // The user does not wait for the end of the processes.
+            true => drop(service),
+            false => service.stop().await,
+        }
+        if is_delivered {
+            release(&storage.path);
+            // Remains if it has files.
+            let _ = std::fs::remove_dir(OUTPUT_DIRECTORY);
+        }
         result
     }
 
@@ -212,14 +265,12 @@ impl Sweep {
         if !self.submit.overwrite_outputs {
             let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
             let new: Vec<&str> = new.map(|trial| trial.name.as_str()).collect();
-            match &site.local {
-                Some(_) => {
-                    new.iter().try_for_each(|name| require_free_directory(name, &outputs))?
-                }
-                None => require_free_names(new.into_iter(), &outputs, &site.staging).await?,
+            match site.is_local {
+                true => new.iter().try_for_each(|name| require_free_directory(name, &outputs))?,
+                false => require_free_names(new.into_iter(), &outputs, &site.staging).await?,
             }
         }
-        if site.local.is_none() {
+        if !site.is_local {
             require_disk(&draft, client, &site.staging).await?;
         }
         let Some(staged) = interrupt.unless(draft.upload(&site.staging, session.terminal)).await
@@ -289,11 +340,22 @@ impl Sweep {
                         rows.iter().flatten().count(),
                         trials.len()
                     ));
+                    drop(results);
+                    #[cfg(unix)]
+                    if let Some(local) = &site.local {
+                        self.stop_here(site, local, draft, trials, interrupt).await;
+                    }
                     let _ = tokio::time::timeout(TAGGING_TIMEOUT, tagging.join_all()).await;
                     return Err(Failure::Status(ExitStatus::Interrupted));
                 }
                 Some(Next::Submitted((index, job))) => {
                     screen.add(&job);
+                    #[cfg(unix)]
+                    if let Some(local) = site.local.as_ref().filter(|_| !existing.contains(job.name())) {
+                        let killed = Some(KILLED.to_owned());
+                        let stored = Some(local.storage.outputs(&job, local.service.emulator()));
+                        record_trial(&job, draft, None, stored, killed).await;
+                    }
                     if let Some(id) = ids.get_mut(index) {
                         *id = Some(job.id().to_owned());
                     }
@@ -309,7 +371,7 @@ impl Sweep {
                     let ended = match result {
                         Ok(waited) => {
                             let is_new = !existing.contains(&trial.name);
-                            self.ended(site, trial, &waited, is_new, draft).await
+                            self.ended(site, trial, &waited, is_new, draft, None).await
                         }
                         Err(error) => {
                             let id = ids.get_mut(index).and_then(Option::take);
@@ -338,6 +400,7 @@ impl Sweep {
 
     /// Returns the row of a job that has ended, with its metric. Receives the outputs of a new job on
     /// this machine, and records it.
+    #[cfg_attr(not(unix), allow(unused_variables))]
     async fn ended(
         &self,
         site: &Site<'_>,
@@ -345,18 +408,19 @@ impl Sweep {
         waited: &Waited,
         is_new: bool,
         draft: &Draft,
+        stopped_by: Option<&str>,
     ) -> TrialRow {
         let job = waited.job();
         let (mut metric, mut problem) = (Metric::default(), None);
         if let Some(regex) = &self.metric {
             #[cfg(unix)]
-            let known = site.local.as_ref().and_then(|_| local_jobs::metric(job, regex));
+            let known = site.is_local.then(|| local_jobs::metric(job, regex)).flatten();
             #[cfg(unix)]
             let known = known.and_then(|known| serde_json::from_value(known).ok());
             #[cfg(not(unix))]
             let known = None;
             #[cfg(unix)]
-            let is_cut = site.local.is_some() && !is_new && local_jobs::has_cut_log(job);
+            let is_cut = site.is_local && !is_new && local_jobs::has_cut_log(job);
             #[cfg(not(unix))]
             let is_cut = false;
             match (known, self.values(job, regex).await) {
@@ -370,20 +434,66 @@ impl Sweep {
             }
         }
         #[cfg(unix)]
-        if let Some(obs) = site.local.as_ref().filter(|_| is_new) {
-            let directory = Path::new(OUTPUT_DIRECTORY).join(&trial.name);
-            let terminal = site.session.terminal;
-            let received = receive_outputs(job, None, &directory, Some(obs), terminal).await;
-            problem = problem.or(received.err().map(|failure| failure.to_string()));
-            // Without its values or outputs, the next call runs the trial again.
-            if problem.is_none() {
-                let metric = serde_json::to_value(metric).ok();
-                let metric = self.metric.clone().zip(metric);
-                let environment = &draft.job.body()["algorithm"]["environments"];
-                local_jobs::record(job, environment, &draft.inherited, &directory, metric).await;
+        if let Some(local) = site.local.as_ref().filter(|_| is_new) {
+            let stored = local.storage.outputs(job, local.service.emulator());
+            let directory = Path::new(OUTPUT_DIRECTORY).join(job.name());
+            let moved = {
+                let stored = stored.clone();
+                tokio::task::spawn_blocking(move || stored.deliver(&directory, None)).await
+            };
+            let received: Received = moved.unwrap_or_default().into_iter().collect();
+            // Without its values, the next call runs the trial again.
+            let reason = problem.is_some().then_some("an error: its values were not read");
+            let stopped_by = stopped_by.or(reason).map(str::to_owned);
+            let values = metric;
+            let metric = self.metric.clone().zip(serde_json::to_value(metric).ok());
+            let is_whole = received.note_failed();
+            record_trial(job, draft, metric, (!is_whole).then_some(stored), stopped_by).await;
+            if !is_whole {
+                local.is_delivered.set(false);
+                let advice = format!("outputs incomplete: modelarts download --local {}", job.name());
+                let mut row = TrialRow::new(trial, waited, values, self.best, Some(advice));
+                row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
+                return row;
             }
         }
         TrialRow::new(trial, waited, metric, self.best, problem)
+    }
+
+    /// Stops the trials that run on this machine as the service does, and delivers their outputs.
+    #[cfg(unix)]
+    async fn stop_here(
+        &self,
+        site: &Site<'_>,
+        local: &Local<'_>,
+        draft: &Draft,
+        trials: &[Trial],
+        interrupt: &mut Interrupt,
+    ) {
+        let signal = interrupt.take().unwrap_or("a signal");
+        note("the trials are stopped, and their outputs are delivered; Ctrl-C ends at once");
+        // The response to a creation may not have been read.
+        let jobs = site.client.training_jobs().list().collect(usize::MAX).await.unwrap_or_default();
+        let stops = jobs.into_iter().filter(|job| !job.is_final()).map(async |job| {
+            // The job may have ended meanwhile.
+            let _ = job.terminate().await;
+            job.wait().await
+        });
+        let Some(ended) = interrupt.unless(join_all(stops)).await else {
+            local.is_delivered.set(false);
+            note(format_args!(
+                "ended at once; the files of the trials are in {}; `modelarts download --local \
+                 TRIAL` delivers the outputs of each",
+                local.storage.path.display()
+            ));
+            return;
+        };
+        for waited in ended.into_iter().flatten() {
+            if let Some(trial) = trials.iter().find(|trial| trial.name == waited.job().name()) {
+                let row = self.ended(site, trial, &waited, true, draft, Some(signal)).await;
+                note(row.line());
+            }
+        }
     }
 
     async fn values(&self, job: &Job, regex: &str) -> Result<Vec<f64>, Error> {
@@ -394,6 +504,21 @@ impl Sweep {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Records a trial on this machine.
+#[cfg(unix)]
+async fn record_trial(
+    job: &Job,
+    draft: &Draft,
+    metric: Option<(String, serde_json::Value)>,
+    stored: Option<StoredOutputs>,
+    stopped_by: Option<String>,
+) {
+    let environment = &draft.job.body()["algorithm"]["environments"];
+    let outputs = &Path::new(OUTPUT_DIRECTORY).join(job.name());
+    let inherited = &draft.inherited;
+    record(job, RunFacts { environment, inherited, outputs, metric, stored, stopped_by }).await;
 }
 
 /// Event of a sweep.

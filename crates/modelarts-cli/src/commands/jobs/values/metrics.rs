@@ -36,6 +36,9 @@ pub(crate) struct Metrics {
     /// Writes the charts to this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: crate::local_jobs::LocalFlag,
 }
 
 /// A value of a series.

@@ -62,6 +62,8 @@ pub(super) enum Subject {
     Python,
     /// Container view of jobs on this machine.
     Container,
+    /// Outputs of jobs on this machine that were not delivered.
+    Storage,
 }
 
 /// Result of a check.

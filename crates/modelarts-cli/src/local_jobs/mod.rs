@@ -1,5 +1,8 @@
 //! Records of the jobs that ran on this machine, for `--local`: each is a file in the state
-//! directory, in the form of the emulator's seeds.
+//! directory, in the form of the emulator's seeds. [`storage`] has their outputs until these are
+//! delivered.
+
+pub(crate) mod storage;
 
 use std::{
     cmp::Reverse,
@@ -16,11 +19,11 @@ use modelarts_emulator::{
     seeds::Seeds,
 };
 use modelarts_ext::{Client, ClientBuilder, Error, Job, Timestamp, masking::mask_described};
-use modelarts_obs::Obs;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use self::storage::{Delivered, StoredOutputs};
 use crate::{
     failure::Failure,
     state::{replace, state_directory},
@@ -67,22 +70,40 @@ struct Record {
     /// Regular expression of a sweep with the values of its metric.
     #[serde(default)]
     metric: Option<(String, Value)>,
+    /// Outputs that were not delivered whole.
+    #[serde(default)]
+    stored: Option<StoredOutputs>,
+    /// What stopped the job before its end, such as `Ctrl-C`.
+    #[serde(default)]
+    stopped_by: Option<String>,
 }
+
+/// What is recorded of a run, in addition to its job.
+pub(crate) struct RunFacts<'a> {
+    /// Environment variables of the job, with its secrets.
+    pub(crate) environment: &'a Value,
+    /// Names of variables whose values are secrets.
+    pub(crate) inherited: &'a [String],
+    /// Directory with the outputs, by their names.
+    pub(crate) outputs: &'a Path,
+    pub(crate) metric: Option<(String, Value)>,
+    pub(crate) stored: Option<StoredOutputs>,
+    pub(crate) stopped_by: Option<String>,
+}
+
+/// What stopped a job of which no end was recorded.
+pub(crate) const KILLED: &str = "the end of `modelarts`, which was killed";
+/// Project of the jobs of this machine.
+pub(crate) const PROJECT: &str = "this-machine";
 
 fn directory() -> Option<PathBuf> {
     Some(state_directory()?.join("local"))
 }
 
-/// Records a job that has ended or is about to be stopped. Secrets in its `environment` are not
-/// recorded: values of `inherited` variables, and of those with names of credentials. A job that
-/// cannot be recorded is only reported.
-pub(crate) async fn record(
-    job: &Job,
-    environment: &Value,
-    inherited: &[String],
-    outputs: &Path,
-    metric: Option<(String, Value)>,
-) {
+/// Records a job. Secrets in its environment are not recorded: values of inherited variables, and
+/// of those with names of credentials. A job that cannot be recorded is only reported.
+pub(crate) async fn record(job: &Job, facts: RunFacts<'_>) {
+    let RunFacts { environment, inherited, outputs, metric, stored, stopped_by } = facts;
     let record = async {
         let mut body = job.copy_as(job.name()).await?.body();
         mask_described(&mut body, inherited);
@@ -99,7 +120,8 @@ pub(crate) async fn record(
         redact(&mut seed, &texts);
         let hashes = secrets.into_iter().map(|(name, value)| (name, hash(job.id(), &value)));
         let outputs = std::path::absolute(outputs).unwrap_or_else(|_| outputs.to_owned());
-        Ok::<_, Error>(Record { seed, outputs, secrets: hashes.collect(), is_cut, metric })
+        let secrets = hashes.collect();
+        Ok::<_, Error>(Record { seed, outputs, secrets, is_cut, metric, stored, stopped_by })
     };
     let written = match record.await {
         Ok(record) => write(job, &record).map_err(|error| error.to_string()),
@@ -120,13 +142,17 @@ fn write(job: &Job, record: &Record) -> io::Result<()> {
     }
     let created = job.created_at().map_or(0, Timestamp::as_epoch_millis);
     let file = directory.join(format!("{created}-{}-{}.json", job.name(), job.id()));
-    // An output without files has a directory, too.
-    for (name, _) in job.outputs() {
-        fs::create_dir_all(record.outputs.join(name))?;
-    }
     replace(&file, &serde_json::to_vec(record)?)?;
     let files = files(&directory);
-    files.iter().take(files.len().saturating_sub(MAX_RECORDS)).try_for_each(fs::remove_file)
+    let old = files.iter().take(files.len().saturating_sub(MAX_RECORDS));
+    // The record is the only way to outputs that were not delivered.
+    let is_delivered = |file: &&PathBuf| read(file).is_ok_and(|record| record.stored.is_none());
+    old.filter(is_delivered).try_for_each(fs::remove_file)
+}
+
+fn read(file: &Path) -> Result<Record, String> {
+    let text = fs::read(file).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
 }
 
 /// Returns the files of the records, oldest first.
@@ -221,31 +247,30 @@ async fn seed(job: &Job, body: Value, secrets: &[&String]) -> Result<(Value, boo
 fn records(selects: impl Fn(&str) -> bool) -> Vec<(PathBuf, Record)> {
     let files = directory().map(|directory| files(&directory)).unwrap_or_default();
     let selected = files.into_iter().filter(|file| name_of(file).is_none_or(&selects));
-    let records = selected.filter_map(|path| {
-        let text = fs::read(&path).map_err(|error| error.to_string());
-        let record =
-            text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
-        match record {
-            Ok(record) => Some((path, record)),
-            Err(error) => {
-                note(format_args!("left out {}: {error}", path.display()));
-                None
-            }
+    let records = selected.filter_map(|path| match read(&path) {
+        Ok(record) => Some((path, record)),
+        Err(error) => {
+            note(format_args!("left out {}: {error}", path.display()));
+            None
         }
     });
     records.collect()
 }
 
-/// Returns the record of a job.
-fn record_of(job: &Job) -> Option<Record> {
+/// Returns the record of a job, with its file.
+fn find(job: &Job) -> Option<(PathBuf, Record)> {
     let records = records(|name| name == job.name());
-    records.into_iter().map(|(_, record)| record).find(|record| record.seed["id"] == job.id())
+    records.into_iter().find(|(_, record)| record.seed["id"] == job.id())
+}
+
+fn record_of(job: &Job) -> Option<Record> {
+    find(job).map(|(_, record)| record)
 }
 
 /// Starts an emulator in this process whose jobs are those of the records.
 pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
     let records = records(|_| true);
-    let mut builder = Emulator::builder().timing(Timing::instant());
+    let mut builder = Emulator::builder().timing(Timing::instant()).project_id(PROJECT);
     let mut pools: Vec<&str> = Vec::new();
     for (_, record) in &records {
         let pool = record.seed["job"]["spec"]["resource"]["pool_id"].as_str();
@@ -260,14 +285,16 @@ pub(crate) async fn open() -> Result<(Emulator, Client), Failure> {
     Ok((emulator, client))
 }
 
-/// Adds the recorded jobs with selected names to an emulator. A secret is taken from `environment`
-/// if it is that of the record.
+/// Adds the recorded jobs with selected names to an emulator, except those that were stopped before
+/// their end. A secret is taken from `environment` if it is that of the record.
 pub(crate) async fn restore(
     emulator: &Emulator,
     selects: impl Fn(&str) -> bool,
     environment: &Value,
 ) {
-    add(emulator, records(selects), environment).await;
+    let mut records = records(selects);
+    records.retain(|(_, record)| record.stopped_by.is_none());
+    add(emulator, records, environment).await;
 }
 
 /// Adds the jobs of records to an emulator. A record that cannot be added is only reported.
@@ -314,18 +341,135 @@ fn add_files(root: &Path, algorithm: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes the records of jobs.
+/// Deletes the records of jobs, with outputs that were not delivered.
 pub(crate) fn forget(jobs: &[Job]) -> Result<(), Failure> {
-    let files = directory().map(|directory| files(&directory)).unwrap_or_default();
-    for file in files {
-        let is_of = |job: &&Job| file.to_string_lossy().ends_with(&format!("-{}.json", job.id()));
-        if jobs.iter().any(|job| is_of(&job)) {
-            fs::remove_file(&file).map_err(|error| {
-                Failure::local(format_args!("cannot delete {}: {error}", file.display()))
-            })?;
+    for job in jobs {
+        let Some((file, record)) = find(job) else {
+            continue;
+        };
+        let failed = |path: &Path, error: io::Error| {
+            Failure::local(format_args!("cannot delete {}: {error}", path.display()))
+        };
+        if let Some(stored) = &record.stored {
+            require_unused(job.name(), stored)?;
+            stored.remove().map_err(|error| failed(&stored.storage, error))?;
+        }
+        fs::remove_file(&file).map_err(|error| failed(&file, error))?;
+        if let Some(stored) = record.stored {
+            release(&stored.storage);
         }
     }
     Ok(())
+}
+
+fn require_unused(name: &str, stored: &StoredOutputs) -> Result<(), Failure> {
+    match stored.is_in_use() {
+        false => Ok(()),
+        true => Err(Failure::local(format_args!(
+            "the job {name} must have ended, and runs in another `modelarts` on this machine"
+        ))),
+    }
+}
+
+/// Removes a storage, unless outputs of other jobs are in it.
+pub(crate) fn release(storage: &Path) {
+    let is_there = |record: &Record| record.stored.as_ref().is_some_and(|it| it.storage == storage);
+    if records(|_| true).iter().any(|(_, record)| is_there(record)) {
+        return;
+    }
+    if let Err(error) = storage::remove(storage) {
+        note(format_args!("{} cannot be deleted: {error}", storage.display()));
+    }
+}
+
+/// Moves outputs of a job that are still in its storage to the directory with its outputs, or to
+/// `to` if they cannot be written there.
+pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<Delivered>, Failure> {
+    let Some((file, record)) = find(job) else {
+        return Ok(Vec::new());
+    };
+    let Some(stored) = &record.stored else {
+        return Ok(Vec::new());
+    };
+    require_unused(job.name(), stored)?;
+    let is_whole = |outputs: &[Delivered]| outputs.iter().all(|output| output.failed.is_empty());
+    let mut delivered = stored.deliver(&record.outputs, only);
+    if !is_whole(&delivered) {
+        delivered = stored.deliver(to, only);
+    }
+    if only.is_none() && is_whole(&delivered) {
+        let storage = stored.storage.clone();
+        let record = Record { stored: None, ..record };
+        let text = serde_json::to_vec(&record).map_err(Failure::local)?;
+        replace(&file, &text).map_err(Failure::local)?;
+        release(&storage);
+    }
+    Ok(delivered)
+}
+
+/// Returns the names of the jobs with outputs that were not delivered, with their storages.
+pub(crate) fn undelivered() -> Vec<(String, PathBuf)> {
+    let records = records(|_| true).into_iter();
+    let stored = records.filter_map(|(file, record)| {
+        Some((name_of(&file)?.to_owned(), record.stored?.storage))
+    });
+    stored.collect()
+}
+
+/// Returns an error if the outputs of an earlier job with this name were not delivered.
+pub(crate) fn require_delivered(name: &str) -> Result<(), Failure> {
+    let known = records(|known| known == name).into_iter().find_map(|(_, record)| record.stored);
+    match known {
+        None => Ok(()),
+        Some(stored) => Err(Failure::Unchecked(
+            format!(
+                "outputs of an earlier job named {name} are in {}, so nothing was run: `modelarts \
+                 download --local {name}` delivers them, `modelarts rm --local {name}` deletes \
+                 them, and --name chooses another name",
+                stored.storage.display()
+            ),
+            Vec::new(),
+        )),
+    }
+}
+
+/// Moves the outputs of a job that was stopped before its end to directories of their own, because
+/// the job runs again.
+pub(crate) fn set_aside(name: &str) -> Result<(), Failure> {
+    let mut records = records(|known| known == name).into_iter();
+    let Some((_, record)) = records.find(|(_, record)| record.stopped_by.is_some()) else {
+        return Ok(());
+    };
+    let failed = |error: io::Error| {
+        Failure::local(format_args!("the outputs of {name}, which was stopped: {error}"))
+    };
+    if let Some(stored) = &record.stored {
+        require_unused(name, stored)?;
+    }
+    let has_files = fs::read_dir(&record.outputs).is_ok_and(|mut files| files.next().is_some());
+    let mut number = 1;
+    let mut aside = record.outputs.with_file_name(format!("{name}-stopped"));
+    while aside.exists() {
+        number += 1;
+        aside.set_file_name(format!("{name}-stopped-{number}"));
+    }
+    if has_files {
+        fs::rename(&record.outputs, &aside).map_err(failed)?;
+    }
+    for output in record.stored.iter().flat_map(|stored| stored.deliver(&aside, None)) {
+        if let Some((path, reason)) = output.failed.first() {
+            return Err(failed(io::Error::other(format!("{}: {reason}", path.display()))));
+        }
+    }
+    if aside.exists() {
+        note(format_args!("{name} was stopped before; its outputs are in {}", aside.display()));
+    }
+    Ok(())
+}
+
+/// Returns what stopped a recorded job before its end.
+pub(crate) fn stopped_by(job: &Job) -> Option<String> {
+    record_of(job)?.stopped_by
 }
 
 /// Returns the directory with the outputs of a recorded job.
@@ -343,14 +487,3 @@ pub(crate) fn metric(job: &Job, regex: &str) -> Option<Value> {
     let (known, values) = record_of(job)?.metric?;
     (known == regex).then_some(values)
 }
-
-/// Returns OBS with a directory as the bucket `outputs`. The first value holds the link to it.
-pub(crate) fn obs_of(directory: &Path) -> io::Result<(tempfile::TempDir, Obs)> {
-    let root = tempfile::tempdir()?;
-    std::os::unix::fs::symlink(directory, root.path().join(OUTPUTS))?;
-    let obs = Obs::directory(root.path()).with_cache_dir(root.path().join("cache"));
-    Ok((root, obs))
-}
-
-/// Bucket of [`obs_of`].
-pub(crate) const OUTPUTS: &str = "outputs";

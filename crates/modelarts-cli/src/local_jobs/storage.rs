@@ -1,0 +1,416 @@
+//! `Storage` of the jobs of a local run: their objects in OBS and the directories of their workers.
+//! It stays until their outputs were delivered whole.
+
+use std::{
+    collections::VecDeque,
+    env,
+    fs::{self, File, Metadata, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use modelarts_emulator::Emulator;
+use modelarts_ext::Job;
+use modelarts_obs::{ObsPath, Summary};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// Directory of the storages, beside the outputs of the jobs.
+pub(crate) const DIRECTORY: &str = ".storage";
+/// Environment variable with another directory for the storages.
+pub(crate) const VARIABLE: &str = "MODELARTS_LOCAL_DIR";
+/// File that is locked while the jobs run. modelarts-obs leaves out directories with this file.
+const LOCK: &str = ".modelarts-storage";
+/// Prefix of files that the emulator was copying when it ended.
+const PART_PREFIX: &str = ".copying-";
+
+pub(crate) struct Storage {
+    pub(crate) path: PathBuf,
+    _lock: File,
+}
+
+impl Storage {
+    /// Creates the storage of a run in the directory `beside`, in which the outputs are delivered.
+    pub(crate) fn create(beside: &Path, name: &str) -> Result<Self, Failure> {
+        let chosen = env::var_os(VARIABLE).filter(|directory| !directory.is_empty());
+        let parent = chosen.map_or_else(|| beside.join(DIRECTORY), PathBuf::from);
+        let create = || -> io::Result<Self> {
+            let parent = std::path::absolute(&parent)?;
+            fs::create_dir_all(&parent)?;
+            let mut path = parent.join(name);
+            // Another run with this name may not have delivered its outputs.
+            let mut number = 1;
+            while let Err(error) = fs::create_dir(&path) {
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    return Err(error);
+                }
+                number += 1;
+                path = parent.join(format!("{name}-{number}"));
+            }
+            fs::write(path.join(".gitignore"), "*\n")?;
+            let lock = File::create(path.join(LOCK))?;
+            // A file system without locks only loses the message that the job still runs.
+            let _ = lock.try_lock();
+            Ok(Self { path, _lock: lock })
+        };
+        let unusable = |place: &Path, error: io::Error| {
+            Failure::local(format_args!(
+                "the files of the job cannot be kept in {}: {error}; it must be a writable \
+                 directory: {VARIABLE} chooses one for the storage, --download one for the outputs",
+                place.display()
+            ))
+        };
+        test(beside).map_err(|error| unusable(beside, error))?;
+        create().map_err(|error| unusable(&parent, error))
+    }
+
+    pub(crate) fn obs_root(&self) -> PathBuf {
+        self.path.join("obs")
+    }
+
+    pub(crate) fn workers(&self) -> PathBuf {
+        self.path.join("workers")
+    }
+
+    /// Returns where the outputs of a job are in this storage.
+    pub(crate) fn outputs(&self, job: &Job, emulator: &Emulator) -> StoredOutputs {
+        let directories = emulator.output_directories(job.id());
+        let outputs = job.outputs().map(|(name, url)| {
+            let path = url.parse::<ObsPath>().ok();
+            let objects = path.map(|path| self.obs_root().join(path.bucket()).join(path.key()));
+            let of_workers = directories.iter().filter(|(of, _)| of == name);
+            let of_workers = of_workers.map(|(_, directory)| directory.clone());
+            (name.to_owned(), objects.into_iter().chain(of_workers).collect())
+        });
+        StoredOutputs { storage: self.path.clone(), outputs: outputs.collect() }
+    }
+}
+
+/// Tests that files can be written to a directory, which is created.
+fn test(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    NamedTempFile::new_in(directory).map(drop)
+}
+
+/// Outputs of a job in a storage.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredOutputs {
+    pub(crate) storage: PathBuf,
+    /// Name of each output with its directories: that of its objects, and then those of the
+    /// workers, which have what could not be copied to OBS.
+    outputs: Vec<(String, Vec<PathBuf>)>,
+}
+
+/// Output whose files were moved or copied.
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    pub(crate) name: String,
+    /// Directory in which the files were.
+    pub(crate) source: PathBuf,
+    pub(crate) directory: PathBuf,
+    pub(crate) summary: Summary,
+    /// Paths of the other files, with the reasons.
+    pub(crate) failed: Vec<(PathBuf, String)>,
+}
+
+impl StoredOutputs {
+    /// Moves the outputs to directories with their names. A file that cannot be moved stays.
+    pub(crate) fn deliver(&self, to: &Path, only: Option<&str>) -> Vec<Delivered> {
+        let outputs = self.outputs.iter();
+        let outputs = outputs.filter(|(name, _)| only.is_none_or(|only| only == name));
+        let deliver = |(name, sources): &(String, Vec<PathBuf>)| {
+            let (directory, mut moved) = (to.join(name), Moved::default());
+            match fs::create_dir_all(&directory) {
+                Err(error) => moved.failed(Path::new(""), &error),
+                Ok(()) => {
+                    for (number, source) in sources.iter().enumerate() {
+                        let how = if number == 0 { How::Move } else { How::MoveNewer };
+                        transfer(source, &directory, how, &mut moved);
+                    }
+                }
+            }
+            let source = sources.first().cloned().unwrap_or_default();
+            moved.delivered(name, source, directory)
+        };
+        outputs.map(deliver).collect()
+    }
+
+    /// Deletes the outputs.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        for directory in self.outputs.iter().flat_map(|(_, directories)| directories) {
+            match fs::remove_dir_all(directory) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if the program that runs the job has not ended.
+    pub(crate) fn is_in_use(&self) -> bool {
+        let lock = File::open(self.storage.join(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+/// Removes a storage, and the directory of storages if it is empty then.
+pub(crate) fn remove(storage: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(storage) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    if let Some(parent) = storage.parent().filter(|parent| parent.ends_with(DIRECTORY)) {
+        // Other storages stay.
+        let _ = fs::remove_dir(parent);
+    }
+    Ok(())
+}
+
+/// Returns the size of the files below a directory, in bytes.
+pub(crate) fn size(directory: &Path) -> u64 {
+    let mut directories = vec![directory.to_owned()];
+    let mut bytes = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => directories.push(entry.path()),
+                Ok(metadata) => bytes += metadata.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// Action for each file of a directory tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Move,
+    /// Moves files that the target lacks or has in an older version, and leaves out links.
+    MoveNewer,
+    Copy,
+}
+
+/// Result of a transfer.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    summary: Summary,
+    failed: Vec<(PathBuf, String)>,
+}
+
+impl Moved {
+    pub(crate) fn delivered(self, name: &str, source: PathBuf, directory: PathBuf) -> Delivered {
+        let Self { summary, failed } = self;
+        Delivered { name: name.to_owned(), source, directory, summary, failed }
+    }
+
+    fn failed(&mut self, path: &Path, error: &io::Error) {
+        self.failed.push((path.to_owned(), error.to_string()));
+    }
+}
+
+/// Moves or copies the files of a directory, one by one and whatever their names are. A directory
+/// that does not exist has no files.
+pub(crate) fn transfer(from: &Path, to: &Path, how: How, moved: &mut Moved) {
+    let mut directories = VecDeque::from([PathBuf::new()]);
+    let mut emptied = Vec::new();
+    while let Some(below) = directories.pop_front() {
+        let entries = match fs::read_dir(from.join(&below)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                moved.failed(&below, &error);
+                continue;
+            }
+        };
+        for entry in entries {
+            let (path, result) = match entry {
+                Err(error) => (below.clone(), Err(error)),
+                Ok(entry) if entry.file_name().to_string_lossy().starts_with(PART_PREFIX) => {
+                    continue;
+                }
+                Ok(entry) => {
+                    let path = below.join(entry.file_name());
+                    let result = entry.metadata().and_then(|metadata| {
+                        if metadata.is_dir() {
+                            directories.push_back(path.clone());
+                            if how == How::MoveNewer {
+                                return Ok(());
+                            }
+                            return make_directory(&to.join(&path));
+                        }
+                        file(&from.join(&path), &to.join(&path), &metadata, how, moved)
+                    });
+                    (path, result)
+                }
+            };
+            if let Err(error) = result {
+                moved.failed(&path, &error);
+            }
+        }
+        emptied.push(below);
+    }
+    if how != How::Copy {
+        // A directory with files that were not moved stays.
+        emptied.iter().rev().for_each(|below| drop(fs::remove_dir(from.join(below))));
+    }
+}
+
+fn make_directory(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        result => result,
+    }
+}
+
+fn file(
+    from: &Path,
+    to: &Path,
+    metadata: &Metadata,
+    how: How,
+    moved: &mut Moved,
+) -> io::Result<()> {
+    let is_missing = |known: &Metadata| {
+        known.len() != metadata.len() || known.modified().ok() < metadata.modified().ok()
+    };
+    match how {
+        How::MoveNewer => {
+            let is_there = fs::metadata(to).is_ok_and(|known| !is_missing(&known));
+            if !metadata.is_file() || is_there {
+                return Ok(());
+            }
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            rename(from, to)?;
+        }
+        How::Move => rename(from, to)?,
+        How::Copy if is_same(from, to)? => {
+            moved.summary.unchanged.files += 1;
+            moved.summary.unchanged.bytes += metadata.len();
+            return Ok(());
+        }
+        How::Copy => copy(from, to)?,
+    }
+    moved.summary.transferred.files += 1;
+    moved.summary.transferred.bytes += metadata.len();
+    Ok(())
+}
+
+/// Renames a file, or copies and removes it on another file system.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            copy(from, to)?;
+            fs::remove_file(from)
+        }
+        result => result,
+    }
+}
+
+/// Replaces a file by a copy of another one, or leaves it as it is.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let directory = to.parent().unwrap_or(Path::new("."));
+    let copy = tempfile::Builder::new().prefix(PART_PREFIX).tempfile_in(directory)?;
+    fs::copy(from, copy.path())?;
+    copy.persist(to)?;
+    Ok(())
+}
+
+/// Returns `true` if two files have the same contents.
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    use io::{BufRead, BufReader};
+
+    let Ok(known) = File::open(other) else {
+        return Ok(false);
+    };
+    if fs::canonicalize(one)? == fs::canonicalize(other)? {
+        return Ok(true);
+    }
+    let (mut one, mut other) = (BufReader::new(File::open(one)?), BufReader::new(known));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left[..length] != right[..length] || left.is_empty() != right.is_empty() {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        one.consume(length);
+        other.consume(length);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    use super::*;
+
+    #[test]
+    fn files_with_any_name_are_moved_and_what_cannot_be_moved_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        let long = ["d".repeat(250); 5].join("/");
+        fs::create_dir_all(from.join(&long)).unwrap();
+        fs::create_dir_all(to.join("taken")).unwrap();
+        let names: [&[u8]; 6] =
+            [b"caf\xe9.txt", b"a\nb", b"\x1b[31m", b"taken", b".copying-x", b"plain"];
+        for name in names {
+            fs::write(from.join(OsStr::from_bytes(name)), "1").unwrap();
+        }
+        fs::write(from.join(&long).join("model.pt"), "weights").unwrap();
+        let mut moved = Moved::default();
+        transfer(&from, &to, How::Move, &mut moved);
+        assert_eq!(moved.summary.transferred.files, 5);
+        let failed: Vec<_> = moved.failed.iter().map(|(path, _)| path.to_str()).collect();
+        assert_eq!(failed, [Some("taken")]);
+        assert_eq!(fs::read(to.join(OsStr::from_bytes(names[0]))).unwrap(), b"1");
+        assert_eq!(fs::read(to.join(&long).join("model.pt")).unwrap(), b"weights");
+        assert!(!from.join("d".repeat(250)).exists());
+        // The next call moves what could not be moved before.
+        fs::remove_dir(to.join("taken")).unwrap();
+        transfer(&from, &to, How::Move, &mut moved);
+        assert!(to.join("taken").is_file());
+    }
+
+    #[test]
+    fn files_of_workers_that_are_newer_than_the_objects_are_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let (worker, to) = (root.path().join("worker"), root.path().join("to"));
+        fs::create_dir_all(worker.join("sub")).unwrap();
+        fs::create_dir_all(&to).unwrap();
+        fs::write(worker.join("same"), "1").unwrap();
+        fs::write(to.join("same"), "2").unwrap();
+        fs::write(worker.join("longer"), "22").unwrap();
+        fs::write(to.join("longer"), "1").unwrap();
+        fs::write(worker.join("sub/missing"), "3").unwrap();
+        std::os::unix::fs::symlink("same", worker.join("link")).unwrap();
+        let mut moved = Moved::default();
+        transfer(&worker, &to, How::MoveNewer, &mut moved);
+        let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
+        assert_eq!(["same", "longer", "sub/missing"].map(read), ["2", "22", "3"]);
+        assert_eq!((moved.summary.transferred.files, moved.failed.len()), (2, 0));
+        assert!(!to.join("link").exists());
+    }
+
+    #[test]
+    fn a_copy_leaves_files_with_the_same_contents() {
+        let root = tempfile::tempdir().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        for directory in [&from, &to] {
+            fs::create_dir_all(directory).unwrap();
+            fs::write(directory.join("same"), "1").unwrap();
+        }
+        fs::write(from.join("other"), "12").unwrap();
+        fs::write(to.join("other"), "1").unwrap();
+        let mut moved = Moved::default();
+        transfer(&from, &to, How::Copy, &mut moved);
+        assert_eq!((moved.summary.transferred.files, moved.summary.unchanged.files), (1, 1));
+        assert_eq!(fs::read_to_string(to.join("other")).unwrap(), "12");
+        assert!(from.join("other").exists());
+    }
+}
