@@ -31,3 +31,38 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.persist(path)?;
     Ok(())
 }
+
+/// Maximum number of recorded files, the newest ones.
+const MAX_WRITTEN: usize = 500;
+
+fn written_path() -> Option<PathBuf> {
+    Some(state_directory()?.join("written.json"))
+}
+
+/// Returns the files that the program recorded as its results, which are no part of code.
+pub(crate) fn written() -> Vec<PathBuf> {
+    let text = written_path().and_then(|path| fs::read(path).ok());
+    text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+/// Records files that the program writes, and those to which its stdout and stderr are redirected.
+/// Errors are only logged.
+pub(crate) fn record_written(files: impl IntoIterator<Item = PathBuf>) {
+    let redirected = ["/proc/self/fd/1", "/proc/self/fd/2"].into_iter();
+    let redirected = redirected.filter_map(|file| fs::read_link(file).ok());
+    let redirected = redirected.filter(|path| path.is_file());
+    let files = files.into_iter().filter_map(|file| std::path::absolute(file).ok());
+    let mut all = written();
+    for file in files.chain(redirected) {
+        all.retain(|known| *known != file);
+        all.push(file);
+    }
+    all.drain(..all.len().saturating_sub(MAX_WRITTEN));
+    let path = written_path().filter(|path| !all.is_empty() || path.exists());
+    let saved = path.map_or(Ok(()), |path| {
+        serde_json::to_vec(&all).map_err(io::Error::other).and_then(|text| replace(&path, &text))
+    });
+    if let Err(error) = saved {
+        tracing::debug!(%error, "the written files are not recorded");
+    }
+}

@@ -410,9 +410,8 @@ pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<De
 /// Returns the names of the jobs with outputs that were not delivered, with their storages.
 pub(crate) fn undelivered() -> Vec<(String, PathBuf)> {
     let records = records(|_| true).into_iter();
-    let stored = records.filter_map(|(file, record)| {
-        Some((name_of(&file)?.to_owned(), record.stored?.storage))
-    });
+    let stored = records
+        .filter_map(|(file, record)| Some((name_of(&file)?.to_owned(), record.stored?.storage)));
     stored.collect()
 }
 

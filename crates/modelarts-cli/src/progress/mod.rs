@@ -1,7 +1,9 @@
 //! Progress of transfers on stderr: bars on a terminal, lines elsewhere.
 
 use std::{
+    collections::BTreeMap,
     fmt,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -9,7 +11,7 @@ use std::{
 use indicatif::{
     HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle,
 };
-use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
+use modelarts_obs::sync::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent};
 
 use crate::{
     output::{bytes, one_line},
@@ -217,6 +219,36 @@ pub(crate) fn note_failed(state: &str, failed: &[(String, String)]) -> bool {
         note!("and {} more", count(more as u64, "file"));
     }
     failed.is_empty()
+}
+
+/// Number of paths that [`left_out_in_words`] names for each reason.
+const NAMED: usize = 3;
+
+/// Formats what is left out of a code directory, such as `, 1 left out by .gitignore (data/)`.
+/// Caches and the outputs of jobs on this machine are not mentioned.
+pub(crate) fn left_out_in_words(directory: &Path, skipped: &[Skipped]) -> String {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Skipped { path, reason, .. } in skipped {
+        let group = match reason {
+            _ if path.starts_with("modelarts-output") => continue,
+            SkipReason::Repository
+            | SkipReason::VirtualEnvironment
+            | SkipReason::PythonCache
+            | SkipReason::NodeModules
+            | SkipReason::Unchanged => continue,
+            SkipReason::Ignored { file, .. } => format!("left out by {file}"),
+            SkipReason::Excluded => "left out as data or results".to_owned(),
+            reason => format!("left out, {reason}"),
+        };
+        let slash = if directory.join(path).is_dir() { "/" } else { "" };
+        groups.entry(group).or_default().push(one_line(format!("{path}{slash}")));
+    }
+    let words = groups.into_iter().map(|(group, paths)| {
+        let more = if paths.len() > NAMED { ", …" } else { "" };
+        let named = paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        format!(", {} {group} ({named}{more})", paths.len())
+    });
+    words.collect()
 }
 
 pub(crate) fn left_out(summary: &Summary) -> impl Iterator<Item = &modelarts_obs::sync::Skipped> {

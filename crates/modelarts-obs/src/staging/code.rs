@@ -4,12 +4,13 @@ use std::{
     collections::BTreeMap,
     fmt, fs,
     future::IntoFuture,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use futures::future::BoxFuture;
-use modelarts_ext::{Error, jobs::create::CodeDir, validation::Report};
+use modelarts_ext::{CreateJob, Error, jobs::create::CodeDir, validation::Report};
 
 use crate::{
     address::{ObsPath, invalid},
@@ -18,11 +19,11 @@ use crate::{
     staging::{
         HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging,
         manifest::{File, Manifest},
-        report_unchanged, run,
+        report_unchanged, run, url,
     },
     sync::{
         digest::{Hasher, Stamp, hash_file, is_key_file},
-        files::{self, LocalFile},
+        files::{self, Listing, LocalFile},
         limits::blocking,
         progress::{Amount, Progress, SkipReason, Skipped, Summary},
         side::Checksums,
@@ -49,7 +50,9 @@ impl Staging {
     /// same code, the only request is a HEAD request for its manifest.
     ///
     /// The patterns of `.modelartsignore` apply, and if the directory itself has no such file,
-    /// those of `.gitignore`. The module [`sync`](crate::sync) lists what is always left out.
+    /// those of `.gitignore`. The module [`sync`](crate::sync) lists what is always left out;
+    /// `nohup.out` and `*.log` at the top of the directory are left out, too, unless a line `!NAME`
+    /// of `.modelartsignore` applies to them.
     ///
     /// ```no_run
     /// # async fn example(
@@ -65,7 +68,8 @@ impl Staging {
     /// Returns an error before the upload if the directory does not exist or has no files, if the
     /// boot file is missing or left out, and if the directory exceeds a limit of the service: 1,000
     /// files, 5 GB, 32 levels. Files that are left out do not count. The upload returns the errors
-    /// of [`Obs::sync_up`], and an error if the directory changes meanwhile.
+    /// of [`Obs::sync_up`], and an error if a file is rewritten twice meanwhile. A file that becomes
+    /// longer is sent with the size that it had at first.
     pub fn code(&self, directory: impl AsRef<Path>) -> StageCode {
         StageCode {
             staging: self.clone(),
@@ -112,7 +116,13 @@ impl StageCode {
         for warning in code.report.clone().into_result("the code")? {
             tracing::warn!(%warning, "the code does not follow a recommendation");
         }
-        code.send(&self.staging, self.dry_run, &*self.on_progress).await
+        match code.send(&self.staging, self.dry_run, &*self.on_progress).await? {
+            Sent::Whole(sent) => Ok(sent),
+            Sent::Rewritten(_) => {
+                let code = code.read_again(&self.staging).await?;
+                code.send(&self.staging, self.dry_run, &*self.on_progress).await?.whole()
+            }
+        }
     }
 }
 
@@ -135,10 +145,11 @@ impl fmt::Debug for StageCode {
 pub(super) struct Code {
     directory: LocalDir,
     files: Vec<File>,
-    stamps: BTreeMap<String, Stamp>,
-    skipped: Vec<Skipped>,
+    listing: Arc<Listing>,
     /// Paths in the directory that are excluded.
     excluded: Vec<String>,
+    /// Script that a job starts, as a path in the directory.
+    boot_file: Option<String>,
     /// Address of the files.
     pub(super) path: ObsPath,
     manifest: ObsPath,
@@ -158,71 +169,87 @@ impl Code {
         let directory = LocalDir::find(directory, "code").await?;
         let boot_file = boot_file.map(str::to_owned);
         blocking(move || {
-            let (listing, skipped) = list(&directory.path, &excluded)?;
+            let mut listing = list(&directory.path, &excluded)?;
             if let Some(boot_file) = &boot_file {
-                require_sent(&directory.path, boot_file, &skipped)?;
+                require_sent(&directory.path, boot_file, &listing.skipped)?;
             }
-            let sizes = listing.iter().map(|(path, file)| (path.as_str(), file.stamp.size));
+            let files = listing.files.iter();
+            let sizes = files.map(|(path, file)| (path.as_str(), file.stamp.size));
             let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
             // The files of a directory that exceeds a limit are not read, because they may be very
             // large.
             let files = match report.is_ok() {
-                true => hash_files(&obs, &directory.path, &listing)?,
+                true => hash_files(&obs, &directory.path, &mut listing.files)?,
                 false => Vec::new(),
             };
             let parent = root.join(&format!("code/{}", hash(&directory.name, &files)))?;
-            let stamps = listing.into_iter().map(|(path, file)| (path, file.stamp));
             Ok(Self {
                 path: parent.join(&directory.name)?,
                 manifest: parent.join(MANIFEST)?,
-                stamps: stamps.collect(),
                 directory,
                 files,
-                skipped,
+                listing: Arc::new(listing),
                 excluded,
+                boot_file,
                 report,
             })
         })
         .await
     }
 
-    /// Uploads the files that OBS does not have, and then the manifest.
+    /// Reads the directory again, because a file was rewritten.
+    pub(super) async fn read_again(&self, staging: &Staging) -> Result<Self, Error> {
+        let excluded = self.excluded.clone();
+        Self::read(staging, &self.directory.path, self.boot_file.as_deref(), excluded).await
+    }
+
+    /// Sets the address of the code of a job, and its script in the directory.
+    pub(super) fn set_address(&self, job: CreateJob) -> CreateJob {
+        let job = job.code_dir(url(&self.path));
+        match &self.boot_file {
+            Some(boot_file) => job.boot_file(format!("{}/{boot_file}", self.path)),
+            None => job,
+        }
+    }
+
+    /// Uploads the files that OBS does not have, and then the manifest. Returns
+    /// [`Sent::Rewritten`] if a file was rewritten since the directory was read.
     pub(super) async fn send(
-        self,
+        &self,
         staging: &Staging,
         dry_run: bool,
         on_progress: OnProgress<'_>,
-    ) -> Result<StagedDir, Error> {
+    ) -> Result<Sent, Error> {
         let obs = staging.connect()?;
         let bucket = obs.bucket(self.path.bucket())?;
+        let path = self.path.clone();
         if bucket.exists(self.manifest.key()).await? {
             let summary = self.unchanged();
             report_unchanged(&summary, on_progress);
-            let path = self.path;
-            return Ok(StagedDir { path, summary });
+            return Ok(Sent::Whole(StagedDir { path, summary }));
         }
-        let mut sync = obs.sync_up(&self.directory.path, self.path.to_string());
-        for path in &self.excluded {
-            sync = sync.exclude(path);
-        }
-        let sync = sync
-            .gitignore(true)
+        let sync = obs
+            .sync_up(&self.directory.path, self.path.to_string())
+            .listing(Arc::clone(&self.listing))
             // Deletes the files that an earlier call uploaded before the directory changed.
             .delete(true)
             .dry_run(dry_run);
-        let summary = run(sync, on_progress).await?;
-        if !dry_run {
-            let name = self.directory.path.clone();
-            let (stamps, excluded) = (self.stamps, self.excluded);
-            blocking(move || require_unchanged(&name, &excluded, &stamps)).await?;
-            let context = staging.client.provider_context();
-            let (directory, now) = (self.directory, context.clock.now());
-            let files = self.files;
-            let manifest = blocking(move || Manifest::new(directory, files, now).to_json());
-            bucket.put(self.manifest.key(), manifest.await?).await?;
+        let sent = run(sync, on_progress).await;
+        if dry_run {
+            return Ok(Sent::Whole(StagedDir { path, summary: sent? }));
         }
-        let path = self.path;
-        Ok(StagedDir { path, summary })
+        let (files, listing) = (self.files.clone(), Arc::clone(&self.listing));
+        let rewritten = blocking(move || Ok(rewritten(&files, &listing))).await?;
+        if let Some(file) = rewritten {
+            return Ok(Sent::Rewritten(changed(&file)));
+        }
+        let summary = sent?;
+        let context = staging.client.provider_context();
+        let (directory, now) = (self.directory.clone(), context.clock.now());
+        let files = self.files.clone();
+        let manifest = blocking(move || Manifest::new(directory, files, now).to_json());
+        bucket.put(self.manifest.key(), manifest.await?).await?;
+        Ok(Sent::Whole(StagedDir { path, summary }))
     }
 
     /// Returns the summary for code that OBS already has.
@@ -231,16 +258,41 @@ impl Code {
             files: self.files.len() as u64,
             bytes: self.files.iter().map(|file| file.size).sum(),
         };
-        Summary { unchanged, skipped: self.skipped.clone(), ..Summary::default() }
+        Summary { unchanged, skipped: self.listing.skipped.clone(), ..Summary::default() }
     }
 }
 
+/// Result of sending a code directory.
+pub(super) enum Sent {
+    Whole(StagedDir),
+    /// A file was rewritten since the directory was read, so nothing may use what was sent.
+    Rewritten(Error),
+}
+
+impl Sent {
+    /// Returns the directory, or an error that names the rewritten file.
+    pub(super) fn whole(self) -> Result<StagedDir, Error> {
+        match self {
+            Self::Whole(sent) => Ok(sent),
+            Self::Rewritten(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the files and directories of a code directory that are not sent, with the reasons.
+///
+/// # Errors
+/// Returns an error if the directory cannot be read, or has no files to send.
+pub fn left_out(directory: impl AsRef<Path>) -> Result<Vec<Skipped>, Error> {
+    let directory = directory.as_ref();
+    let real = fs::canonicalize(directory)
+        .map_err(|failure| error::local("reading the code directory", directory, &failure))?;
+    Ok(list(&real, &[])?.skipped)
+}
+
 /// Lists the files of the code, and the files that are left out. Blocks.
-fn list(
-    root: &Path,
-    excluded: &[String],
-) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
-    let listing = files::list(root, true, excluded)?;
+fn list(root: &Path, excluded: &[String]) -> Result<Listing, Error> {
+    let listing = files::list_code(root, excluded)?;
     let (mut files, mut skipped) = (listing.files, listing.skipped);
     let mut keys = Vec::new();
     for (path, file) in &files {
@@ -263,7 +315,7 @@ fn list(
         };
         return Err(invalid(message).with_advice(Some(advice)));
     }
-    Ok((files, skipped))
+    Ok(Listing { files, skipped })
 }
 
 /// Checks that the boot file is not among the files that are left out.
@@ -285,19 +337,29 @@ fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(),
     }
 }
 
-/// Returns the files with their checksums from the cache, or computes the checksums. Blocks.
+/// Returns the files with their checksums from the cache, or computes the checksums. A file that is
+/// rewritten meanwhile is read again once. Blocks.
 fn hash_files(
     obs: &Obs,
     root: &Path,
-    listing: &BTreeMap<String, LocalFile>,
+    listing: &mut BTreeMap<String, LocalFile>,
 ) -> Result<Vec<File>, Error> {
     let checksums = Checksums::of_directory(obs.cache_dir(), root);
-    let file = |(path, file): (&String, &LocalFile)| {
+    let file = |(path, file): (&String, &mut LocalFile)| {
         let source = SourceItem::File { path: file.path.clone(), stamp: file.stamp };
         let sha256 = match checksums.find(path, &source) {
             Some(sha256) => sha256,
             None => {
-                let sha256 = checksum(file)?;
+                let failed = |failure| error::local("reading", &file.path, &failure);
+                let read = match checksum(file).map_err(failed)? {
+                    Some(sha256) => Some(sha256),
+                    None => {
+                        file.stamp = Stamp::read(&file.path).map_err(failed)?;
+                        checksum(file).map_err(failed)?
+                    }
+                };
+                let sha256 = read.ok_or_else(|| changed(&file.path))?;
+                let source = SourceItem::File { path: file.path.clone(), stamp: file.stamp };
                 checksums.store(path, &source, &sha256);
                 sha256
             }
@@ -311,17 +373,16 @@ fn hash_files(
             executable: is_executable(&metadata),
         })
     };
-    listing.iter().map(file).collect()
+    listing.iter_mut().map(file).collect()
 }
 
-/// Reads a file and computes its checksum. Blocks.
-fn checksum(file: &LocalFile) -> Result<String, Error> {
-    let hash = || Ok((hash_file(&file.path, false)?, Stamp::read(&file.path)?));
-    match hash() {
-        Ok((checksums, now)) if now == file.stamp => Ok(checksums.sha256),
-        Ok(_) => Err(changed(&file.path)),
-        Err(failure) => Err(error::local("reading", &file.path, &failure)),
-    }
+/// Reads a file up to its listed size and computes its checksum. Returns `None` if the file was
+/// rewritten. Blocks.
+fn checksum(file: &LocalFile) -> io::Result<Option<String>> {
+    let checksums = hash_file(&file.path, file.stamp.size, false)?;
+    let now = Stamp::read(&file.path)?;
+    let is_usable = now == file.stamp || now.has_grown(&file.stamp);
+    Ok(is_usable.then_some(checksums.sha256))
 }
 
 #[cfg(unix)]
@@ -349,20 +410,21 @@ fn hash(name: &str, files: &[File]) -> String {
     hash
 }
 
-/// Checks that the directory still has the files from which its address was computed. Blocks.
-fn require_unchanged(
-    root: &Path,
-    excluded: &[String],
-    stamps: &BTreeMap<String, Stamp>,
-) -> Result<(), Error> {
-    let (files, _) = list(root, excluded)?;
-    let mut other = files
-        .iter()
-        .filter(|(path, file)| stamps.get(*path) != Some(&file.stamp))
-        .map(|(path, _)| path)
-        .chain(stamps.keys().filter(|path| !files.contains_key(*path)));
-    match other.next() {
-        None => Ok(()),
-        Some(path) => Err(changed(&root.join(path))),
-    }
+/// Returns the path of a file that was rewritten or deleted after it was read, if there is one. A
+/// file that has become longer still begins with what was sent. Blocks.
+fn rewritten(files: &[File], listing: &Listing) -> Option<PathBuf> {
+    let is_same = |known: &&File| {
+        let Some(file) = listing.files.get(&known.path) else {
+            return true;
+        };
+        match Stamp::read(&file.path) {
+            Ok(now) if now == file.stamp => true,
+            Ok(now) if now.has_grown(&file.stamp) => {
+                checksum(file).is_ok_and(|sha256| sha256.as_ref() == Some(&known.sha256))
+            }
+            _ => false,
+        }
+    };
+    let other = files.iter().find(|file| !is_same(file))?;
+    listing.files.get(&other.path).map(|file| file.path.clone())
 }

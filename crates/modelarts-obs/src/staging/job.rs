@@ -11,7 +11,12 @@ use serde_json::{Value, json};
 
 use crate::{
     address::ObsPath,
-    staging::{StagedDir, Staging, code::Code, data::Data, key_step, url},
+    staging::{
+        StagedDir, Staging,
+        code::{Code, Sent},
+        data::Data,
+        key_step, url,
+    },
     sync::progress::Progress,
 };
 
@@ -136,7 +141,8 @@ impl StageJob {
     }
 
     /// Leaves out a file or a directory of the code directory, such as results that the program
-    /// writes there. The path is relative to the code directory, with slashes.
+    /// writes there, unless a line `!NAME` of `.modelartsignore` applies to the file. The path is
+    /// relative to the code directory, with slashes.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
         self
@@ -276,10 +282,7 @@ impl StageJob {
                 let mut excluded = data_inside(directory, &self.data);
                 excluded.extend(self.excluded.iter().cloned());
                 let code = Code::read(staging, directory, boot_file, excluded).await?;
-                job = job.code_dir(url(&code.path));
-                if let Some(boot_file) = boot_file {
-                    job = job.boot_file(format!("{}/{boot_file}", code.path));
-                }
+                job = code.set_address(job);
                 Some(code)
             }
         };
@@ -326,7 +329,15 @@ impl StageJob {
             |part: &StagedPart, progress: &Progress| (self.on_progress)(part, progress);
         if let Some(code) = code {
             let on_progress = |progress: &Progress| on_progress(&StagedPart::Code, progress);
-            staged.code = Some(code.send(staging, dry_run, &on_progress).await?);
+            staged.code = Some(match code.send(staging, dry_run, &on_progress).await? {
+                Sent::Whole(sent) => sent,
+                // The address follows from the contents.
+                Sent::Rewritten(_) => {
+                    let code = code.read_again(staging).await?;
+                    staged.job = code.set_address(staged.job);
+                    code.send(staging, dry_run, &on_progress).await?.whole()?
+                }
+            });
         }
         for ((name, directory), changes) in data.into_iter().zip(changes) {
             let part = StagedPart::Data(name.clone());

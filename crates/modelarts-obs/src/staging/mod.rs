@@ -86,7 +86,7 @@ mod manifest;
 mod outputs;
 mod readers;
 
-pub use code::StageCode;
+pub use code::{StageCode, left_out};
 pub use data::StageData;
 pub use job::{CreateJobExt, StageJob, StagedJob, StagedPart};
 pub use local_places::{LocalInput, LocalPlaces};

@@ -52,6 +52,11 @@ impl Stamp {
         std::fs::metadata(path).map(|metadata| Self::new(&metadata))
     }
 
+    /// Returns `true` if the file only seems to have become longer since it had the stamp `before`.
+    pub(crate) fn has_grown(&self, before: &Self) -> bool {
+        self.inode == before.inode && self.size > before.size
+    }
+
     /// Sets the modification time of a written file to 40 ms ago, so that every later change of the
     /// file changes the stamp. Returns the stamp, or `None` if the time cannot be set, or if the
     /// file system stores it with a lower resolution.
@@ -142,10 +147,10 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex::encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// Reads a file once and computes its checksums. Blocks.
-pub(crate) fn hash_file(path: &Path, with_md5: bool) -> io::Result<Checksums> {
+/// Reads the first `size` bytes of a file once and computes their checksums. Blocks.
+pub(crate) fn hash_file(path: &Path, size: u64, with_md5: bool) -> io::Result<Checksums> {
     let mut hasher = Hasher::new(with_md5);
-    hasher.read(&mut File::open(path)?, u64::MAX)?;
+    hasher.read(&mut File::open(path)?, size)?;
     Ok(hasher.finish())
 }
 

@@ -63,6 +63,8 @@
 //!   `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`,
 //!   `.obsutilconfig`, `.s3cfg`, `connection.json`, `emulator.env`
 //! - files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB
+//! - the file to which the standard output or error of this program is redirected, unless a line
+//!   `!NAME` of a `.modelartsignore` applies
 //! - sockets, named pipes, devices, incomplete downloads
 //! - in the home directory itself, hidden files and directories, except ignore files
 //! - matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and may be
@@ -73,6 +75,9 @@
 //! Symbolic links within the synchronized directory are followed. A link is left out if it leads to
 //! a directory that contains the link, or to a path that is always left out or is below such a
 //! path. A broken link is an error, and so is a link out of the synchronized directory.
+//!
+//! A file that becomes longer while it is sent is sent with the size that it had when it was listed;
+//! [`Summary::grown`] contains its path. A file that changes in another way is an error.
 //!
 //! Files that are left out count as present at the source, so [`delete`](DirectorySync::delete)
 //! does not delete them at the target.
@@ -142,6 +147,8 @@ pub struct DirectorySync {
     direction: Direction,
     /// Paths that are not sent.
     excluded: Vec<String>,
+    /// Files of an upload, if they were listed before.
+    listing: Option<Arc<files::Listing>>,
     options: Options,
 }
 
@@ -209,6 +216,7 @@ impl DirectorySync {
             obs: obs.clone(),
             direction,
             excluded: Vec::new(),
+            listing: None,
             options: Options {
                 delete: false,
                 dry_run: false,
@@ -238,6 +246,12 @@ impl DirectorySync {
     /// slashes, such as `data/raw`. Only [`Obs::sync_up`] of a directory uses this setting.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
+        self
+    }
+
+    /// Uploads files that were listed before, with the contents that they had then.
+    pub(crate) fn listing(mut self, listing: Arc<files::Listing>) -> Self {
+        self.listing = Some(listing);
         self
     }
 
@@ -303,7 +317,7 @@ impl DirectorySync {
         let (obs, options) = (&self.obs, self.options);
         match self.direction {
             Direction::Up(path, to) => {
-                let source = (path, self.excluded);
+                let source = (path, self.excluded, self.listing);
                 run::up(obs, source, to.parse()?, options, reporter).await
             }
             Direction::Down(from, directory) => {

@@ -130,6 +130,10 @@ pub enum SkipReason {
     /// A hidden file or directory of the home directory, which may belong to another program:
     /// settings, caches, keys. Hidden files of other directories are transferred.
     HiddenInHome,
+    /// The file to which the standard output or error of this program is redirected.
+    OwnOutput,
+    /// `nohup.out` or `*.log` at the top of a code directory, to which a program may be writing.
+    Log,
     /// File of an incomplete download: `.*.modelarts-part`.
     UnfinishedDownload,
     /// A link at the target, which is not deleted.
@@ -158,6 +162,8 @@ impl fmt::Display for SkipReason {
             Self::Emulator => "data of an emulator",
             Self::PrivateKey => "a private key",
             Self::HiddenInHome => "hidden, in the home directory",
+            Self::OwnOutput => "output of this program",
+            Self::Log => "a log",
             Self::UnfinishedDownload => "an unfinished download",
             Self::Link => "a link",
             Self::LinkLoop => "a link to a directory that contains the link",
@@ -179,6 +185,9 @@ pub struct Summary {
     pub deleted: u64,
     /// Files and directories that were left out, except unchanged files.
     pub skipped: Vec<Skipped>,
+    /// Paths of files that became longer while they were sent. Their objects have what the files
+    /// had when they were listed.
+    pub grown: Vec<String>,
 }
 
 /// Collector of the events of all tasks of a synchronization.
@@ -279,6 +288,11 @@ impl Reporter {
             state.summary.transferred.add(size);
             Some(SyncEvent::Transferred { path: path.to_owned(), bytes: size })
         });
+    }
+
+    /// Records a file that became longer while it was sent.
+    pub(crate) fn grown(&self, path: &str) {
+        self.state.lock().summary.grown.push(path.to_owned());
     }
 
     /// Reports a file that could not be transferred, of which `error` is the reason.

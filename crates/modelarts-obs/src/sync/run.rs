@@ -14,7 +14,7 @@ use crate::{
     obs::Obs,
     sync::{
         download::Downloads,
-        files,
+        files::{self, Listing},
         limits::{Limits, blocking},
         listing::{local_source, local_target, remote_side, source_objects},
         plan::find_conflict,
@@ -26,10 +26,11 @@ use crate::{
     },
 };
 
-/// Uploads a directory, without the excluded paths, or a single file to an address.
+/// Uploads a directory, without the excluded paths, or a single file to an address. `listing` are
+/// the files of the directory, if they are known.
 pub(crate) async fn up(
     obs: &Obs,
-    (path, excluded): (PathBuf, Vec<String>),
+    (path, excluded, listing): (PathBuf, Vec<String>, Option<Arc<Listing>>),
     address: ObsPath,
     options: Options,
     reporter: &Arc<Reporter>,
@@ -40,7 +41,10 @@ pub(crate) async fn up(
         let (root, cache) = (root.clone(), obs.cache_dir().map(Path::to_owned));
         blocking(move || match is_dir {
             true => {
-                let listing = files::list(&root, options.gitignore, &excluded)?;
+                let listing = match listing {
+                    Some(listing) => Arc::unwrap_or_clone(listing),
+                    None => files::list(&root, options.gitignore, &excluded)?,
+                };
                 Ok((listing, Checksums::of_directory(cache.as_deref(), &root)))
             }
             false => {

@@ -57,7 +57,7 @@ impl SourceItem {
     }
 
     /// Reads a range, which must be within the size. Returns an error if the file or the object
-    /// changed since it was listed.
+    /// changed since it was listed. A file may have become longer.
     pub(crate) async fn read(&self, range: Range<u64>, limits: &Limits) -> Result<Bytes, Error> {
         let (path, stamp) = match self {
             Self::Object(object) => {
@@ -75,8 +75,9 @@ impl SourceItem {
                 buffer.bytes().resize(length, 0);
                 file.seek(SeekFrom::Start(range.start))?;
                 file.read_exact(buffer.bytes())?;
-                let unchanged = Stamp::new(&file.metadata()?) == stamp;
-                Ok::<_, io::Error>(unchanged.then(|| buffer.freeze()))
+                let now = Stamp::new(&file.metadata()?);
+                let is_usable = now == stamp || now.has_grown(&stamp);
+                Ok::<_, io::Error>(is_usable.then(|| buffer.freeze()))
             };
             match read() {
                 Ok(Some(bytes)) => Ok(bytes),
@@ -96,9 +97,9 @@ impl SourceItem {
             Self::File { path, stamp } => (path.clone(), *stamp),
         };
         let checksums = blocking(move || {
-            let hash = || Ok((hash_file(&path, false)?, Stamp::read(&path)?));
+            let hash = || Ok((hash_file(&path, stamp.size, false)?, Stamp::read(&path)?));
             match hash() {
-                Ok((checksums, now)) if now == stamp => Ok(checksums),
+                Ok((checksums, now)) if now == stamp || now.has_grown(&stamp) => Ok(checksums),
                 Ok(_) => Err(changed(&path)),
                 Err(error) => Err(error::local("reading", &path, &error)),
             }
@@ -114,13 +115,24 @@ impl SourceItem {
         };
         match self {
             Self::Object(object) => Ok(object.etag.as_deref().and_then(md5_of_etag) == Some(md5)),
-            Self::File { path, .. } => {
-                let path = path.clone();
+            Self::File { path, stamp } => {
+                let (path, size) = (path.clone(), stamp.size);
                 let checksums = blocking(move || {
-                    hash_file(&path, true).map_err(|error| error::local("reading", &path, &error))
+                    hash_file(&path, size, true)
+                        .map_err(|error| error::local("reading", &path, &error))
                 });
                 Ok(checksums.await?.md5.as_deref() == Some(md5))
             }
+        }
+    }
+}
+
+impl SourceItem {
+    /// Returns `true` if the file has become longer since it was listed. Blocks.
+    pub(crate) fn has_grown(&self) -> bool {
+        match self {
+            Self::File { path, stamp } => Stamp::read(path).is_ok_and(|now| now.has_grown(stamp)),
+            Self::Object(_) => false,
         }
     }
 }

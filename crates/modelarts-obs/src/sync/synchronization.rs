@@ -187,6 +187,9 @@ impl Synchronization {
                 self.reporter.skipped(name, SkipReason::PrivateKey, planned);
             }
             Sent::Object { sha256, etag } => {
+                if source.has_grown() {
+                    self.reporter.grown(name);
+                }
                 if let Some(sha256) = sha256 {
                     self.source.checksums.store(name, source, &sha256);
                     self.target.checksums.store_object(name, etag, sha256);

@@ -26,7 +26,7 @@ use crate::{
         limits::Limits,
         parts::{MULTIPART_FROM, Origin, UploadHeader, part_size},
         progress::Reporter,
-        source::SourceItem,
+        source::{SourceItem, changed},
     },
 };
 
@@ -98,7 +98,15 @@ impl Uploads {
         let sent = match self.store().parts() {
             Some(parts) => {
                 self.check_writable().await?;
-                self.send_in_parts(name, source, &path, sha256, &*parts).await?
+                let sent = self.send_in_parts(name, source, &path, sha256.clone(), &*parts).await?;
+                // The parts of a file that is written meanwhile may not belong together.
+                if source.has_grown()
+                    && let SourceItem::File { path, .. } = source
+                    && source.sha256(&self.limits).await? != sha256
+                {
+                    return Err(changed(path));
+                }
+                sent
             }
             None => self.write_file(name, source, &path, sha256).await?,
         };

@@ -13,16 +13,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    commands::create::{
-        choices::complete_engine,
-        draft::{Draft, path_below},
-        flags::JobFlags,
+    commands::{
+        create::{
+            choices::complete_engine,
+            draft::{Draft, path_below},
+            flags::JobFlags,
+        },
+        sync::{LeftOut, left_out_lines},
     },
     exit_status::ExitStatus,
     failure::Failure,
     output::Document,
     progress::amount,
     session::Session,
+    state::written,
     terminal::{Emphasis, Terminal},
 };
 
@@ -86,6 +90,8 @@ pub(crate) struct CheckedCode {
     bytes: u64,
     /// Number of files and directories that are left out.
     left_out: usize,
+    /// These files and directories.
+    left_out_paths: Vec<LeftOut>,
 }
 
 /// Findings about a draft, and its local code.
@@ -224,8 +230,10 @@ async fn check_code(
         stage = stage.boot_file(boot_file);
     }
     let inside = draft.data.iter().filter_map(|(_, data)| path_below(data, directory));
-    for data in inside.filter(|path| !path.is_empty()) {
-        stage = stage.exclude(data);
+    let results = written();
+    let results = results.iter().filter_map(|file| path_below(file, directory));
+    for path in inside.filter(|path| !path.is_empty()).chain(results) {
+        stage = stage.exclude(path);
     }
     let staged = match stage.await {
         Ok(staged) => staged,
@@ -250,6 +258,7 @@ async fn check_code(
         files: sent.files,
         bytes: sent.bytes,
         left_out: staged.summary.skipped.len(),
+        left_out_paths: staged.summary.skipped.iter().map(LeftOut::new).collect(),
     }))
 }
 
@@ -352,6 +361,7 @@ impl Document for CheckResult {
                 count => format!(", {count} left out"),
             };
             lines.push(format!("code: {}{left_out}", amount(Amount::new(code.files, code.bytes))));
+            lines.extend(left_out_lines(&code.left_out_paths));
         }
         lines.push(match self.violations.len() {
             0 => format!("{} breaks no rule", self.job),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -15,7 +16,9 @@ use modelarts_obs::{
 use crate::{
     commands::create::draft::{Draft, path_below},
     failure::Failure,
-    progress::{ProgressBars, TransferBar, amount},
+    output::one_line,
+    progress::{ProgressBars, TransferBar, amount, left_out_in_words},
+    state::written,
     terminal::{Emphasis, Terminal},
 };
 
@@ -45,7 +48,9 @@ impl Draft {
         let mut stage = self.job.clone().stage(staging);
         if let Some((directory, boot_file)) = &self.code {
             stage = stage.code(directory, boot_file.as_deref());
-            let results = self.results.iter().filter_map(|file| path_below(file, directory));
+            // The results of this program are no part of the code, also if it is called again.
+            let results = written();
+            let results = results.iter().filter_map(|file| path_below(file, directory));
             stage = results.fold(stage, StageJob::exclude);
         }
         for (name, directory) in &self.data {
@@ -86,17 +91,29 @@ impl Draft {
         bars.clear();
         let staged = staged.map_err(|error| self.refusal(error))?;
         if let Some(code) = &staged.code {
-            done("Code", &sent(code));
+            let directory = self.code.as_ref().map(|(directory, _)| directory.as_path());
+            done("Code", &sent(code, directory));
+            note_grown(code);
         }
         for (name, data) in &staged.data {
-            done(name, &sent(data));
+            done(name, &sent(data, None));
+            note_grown(data);
         }
         Ok((staged.job, staged.code.as_ref().map(StagedDir::url)))
     }
 }
 
-/// Formats the size, the address and the transfer result of a staged directory.
-fn sent(directory: &StagedDir) -> String {
+/// Names the files that were written while they were sent.
+fn note_grown(directory: &StagedDir) {
+    for path in &directory.summary.grown {
+        let path = one_line(path.clone());
+        note!("  {path} became longer meanwhile; what it had at first was sent");
+    }
+}
+
+/// Formats the size, what is left out of the local directory `code`, the address and the transfer
+/// result of a staged directory.
+fn sent(directory: &StagedDir, code: Option<&Path>) -> String {
     let transferred = directory.summary.transferred;
     let all = total(&directory.summary);
     let state = match transferred.files {
@@ -104,7 +121,8 @@ fn sent(directory: &StagedDir) -> String {
         count if count == all.files => "sent".to_owned(),
         _ => format!("{} sent", amount(transferred)),
     };
-    let all = amount(all);
+    let left_out = code.map(|code| left_out_in_words(code, &directory.summary.skipped));
+    let all = format!("{}{}", amount(all), left_out.unwrap_or_default());
     format!("{all} → {} ({state})", directory.url())
 }
 

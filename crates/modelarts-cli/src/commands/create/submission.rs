@@ -23,6 +23,7 @@ use crate::{
         },
         jobs::{
             download::{Received, receive_outputs},
+            explain::left_out_advice,
             time_span,
         },
     },
@@ -33,6 +34,7 @@ use crate::{
     job_reference::{project, remember},
     output::{self, Document, Format, obs_address},
     session::Session,
+    state::record_written,
     terminal::{Emphasis, Terminal},
 };
 
@@ -120,6 +122,7 @@ impl Target<'_> {
             IfExists::Adopt => std::mem::take(&mut draft.outputs),
             IfExists::Fail => Vec::new(),
         };
+        record_written(None);
         let prepared = interrupt.unless(async {
             complete(&mut draft, self.client).await?;
             draft.upload(&self.staging, self.session.terminal).await
@@ -284,7 +287,7 @@ impl Target<'_> {
         if let Some(diagnosis) = &known {
             let (cause, confidence) = (diagnosis.cause, diagnosis.confidence);
             note!("  {cause} ({confidence}): {}", diagnosis.summary);
-            for advice in &diagnosis.advice {
+            for advice in diagnosis.advice.iter().cloned().chain(left_out_advice(diagnosis)) {
                 note!("  - {advice}");
             }
         }

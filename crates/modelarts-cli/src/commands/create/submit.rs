@@ -19,6 +19,7 @@ use crate::{
             require_tags,
         },
     },
+    commands::sync::{LeftOut, left_out_lines},
     exit_status::ExitStatus,
     failure::Failure,
     follow::{Interrupt, JobEnd},
@@ -118,8 +119,7 @@ pub(crate) async fn submit(
         return print_plan(session, client, &staging, draft, if_exists, show_secrets).await;
     }
     let mut interrupt = Interrupt::new();
-    let target =
-        Target { session, client, staging, is_local: false, if_exists, exists: !is_new };
+    let target = Target { session, client, staging, is_local: false, if_exists, exists: !is_new };
     let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
     let mut printer = printer(session, is_quiet);
     let job = target.submit(draft, &mut printer, &mut interrupt).await?;
@@ -247,4 +247,6 @@ async fn print_plan(
 
 fn print_directory(name: &str, directory: &StagedDir) {
     note!("{name} → {}  {}", directory.url(), progress::plan(&directory.summary, "send"));
+    let left_out: Vec<LeftOut> = progress::left_out(&directory.summary).map(LeftOut::new).collect();
+    left_out_lines(&left_out).iter().for_each(|line| note!("  {line}"));
 }

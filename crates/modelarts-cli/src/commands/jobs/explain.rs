@@ -1,6 +1,6 @@
 //! Command `modelarts explain`, which states why a job failed or waits.
 
-use std::{fmt::Write, time::Duration};
+use std::{fmt::Write, path::Path, time::Duration};
 
 use clap::Args;
 use modelarts_ext::{
@@ -8,7 +8,7 @@ use modelarts_ext::{
     jobs::diagnosis::{Confidence, Diagnosis, Evidence, PlatformDiagnosis},
     types::Phase,
 };
-use modelarts_obs::Obs;
+use modelarts_obs::{Obs, staging::left_out, sync::Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -180,6 +180,39 @@ impl Document for DiagnosisDocument {
     }
 }
 
+/// Directory of the code in a container.
+const CODE: &str = "/user-job-dir/";
+
+/// Returns advice on a file that the code did not find, and that exists here without having been
+/// sent: in the current directory, or in one below it with the name of the code directory.
+pub(crate) fn left_out_advice(diagnosis: &Diagnosis) -> Option<String> {
+    if diagnosis.cause.to_string() != "file_not_found" {
+        return None;
+    }
+    let here = std::env::current_dir().ok()?;
+    let missing = |evidence: &Evidence| {
+        let text = evidence.to_string();
+        let (_, path) = text.split_once(CODE)?;
+        let path = path.split(['\'', '"', '\n']).next()?;
+        let (name, file) = path.split_once('/')?;
+        let directory = match here.file_name() {
+            Some(current) if current == name => here.clone(),
+            _ => here.join(name),
+        };
+        let skipped = left_out(&directory).ok()?;
+        let is_at_or_above = |skipped: &&Skipped| Path::new(file).starts_with(&skipped.path);
+        let skipped = skipped.into_iter().find(|skipped| is_at_or_above(&skipped))?;
+        directory.join(file).exists().then(|| {
+            format!(
+                "{file} exists here, and is left out of the code: {}; a line !{} in \
+                 .modelartsignore sends it, and --data sends a directory as an input.",
+                skipped.reason, skipped.path
+            )
+        })
+    };
+    diagnosis.evidence.iter().find_map(missing)
+}
+
 /// Reads the service's own diagnosis of a job that has not completed. A job without one, and OBS
 /// that cannot be read, add nothing.
 async fn platform_diagnosis(job: &Job) -> PlatformDiagnosis {
@@ -204,6 +237,7 @@ impl Explain {
         let job = self.job.find(client).await?;
         let diagnosis = job.explain_with(&platform_diagnosis(&job).await).await?;
         let mut document = DiagnosisDocument::new(&diagnosis);
+        document.advice.extend(left_out_advice(&diagnosis));
         #[cfg(unix)]
         if session.has_records()
             && let Some(stopper) = crate::local_jobs::stopped_by(&job)

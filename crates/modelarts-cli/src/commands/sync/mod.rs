@@ -4,7 +4,7 @@ pub(crate) mod cp;
 pub(crate) mod objects;
 mod report;
 
-pub(crate) use report::{SyncLine, SyncReport};
+pub(crate) use report::{LeftOut, SyncLine, SyncReport, left_out_lines};
 
 use std::path::{Path, PathBuf};
 

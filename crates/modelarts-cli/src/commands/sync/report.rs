@@ -143,7 +143,7 @@ impl From<Amount> for FilesAndBytes {
 }
 
 impl LeftOut {
-    fn new(skipped: &Skipped) -> Self {
+    pub(crate) fn new(skipped: &Skipped) -> Self {
         // The reason is a name, or an object whose only key is the name.
         let reason = match serde_json::to_value(&skipped.reason) {
             Ok(Value::String(name)) => name,
@@ -152,6 +152,16 @@ impl LeftOut {
         };
         Self { path: skipped.path.clone(), reason, detail: skipped.reason.to_string() }
     }
+}
+
+/// Returns a line for each path that is left out, up to a number of them.
+pub(crate) fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
+    let line = |LeftOut { path, detail, .. }: &LeftOut| format!("left out  {path}: {detail}");
+    let mut lines: Vec<String> = left_out.iter().take(MAX_LEFT_OUT).map(line).collect();
+    if let Some(more @ 1..) = left_out.len().checked_sub(MAX_LEFT_OUT) {
+        lines.push(format!("left out  {more} more; -o json has all"));
+    }
+    lines
 }
 
 impl SyncLine {
@@ -235,13 +245,7 @@ impl Document for SyncReport {
                 lines.push(format!("{action}  {}{}", change.path, size.unwrap_or_default()));
             }
         }
-        for left_out in self.left_out.iter().take(MAX_LEFT_OUT) {
-            let LeftOut { path, detail, .. } = left_out;
-            lines.push(format!("left out  {path}: {detail}"));
-        }
-        if let Some(more @ 1..) = self.left_out.len().checked_sub(MAX_LEFT_OUT) {
-            lines.push(format!("left out  {more} more; -o json has all"));
-        }
+        lines.extend(left_out_lines(&self.left_out));
         let summary = match self.dry_run {
             true => format!("dry run: {}", progress::plan(&self.summary, verb)),
             false => progress::summary(&self.summary, past),

@@ -40,7 +40,7 @@ pub(crate) struct LocalFile {
 }
 
 /// Files of a directory by their relative paths, with slashes as separators.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) files: BTreeMap<String, LocalFile>,
     /// Files and directories that are left out.
@@ -58,13 +58,28 @@ impl Listing {
     }
 }
 
+/// Lists the code of a job: as [`list`] with `gitignore` does, without logs at the top. Blocks.
+pub(crate) fn list_code(root: &Path, excluded: &[String]) -> Result<Listing, Error> {
+    list_with(root, true, excluded, true)
+}
+
 /// Lists a directory, whose path must be canonical. With `gitignore`, the patterns of `.gitignore`
 /// apply, including those in the directories above up to the root of the repository. `excluded` are
 /// paths relative to the directory, with slashes. Blocks.
 pub(crate) fn list(root: &Path, gitignore: bool, excluded: &[String]) -> Result<Listing, Error> {
+    list_with(root, gitignore, excluded, false)
+}
+
+fn list_with(
+    root: &Path,
+    gitignore: bool,
+    excluded: &[String],
+    is_code: bool,
+) -> Result<Listing, Error> {
     let gitignore = gitignore && !root.join(IGNORE_FILE).is_file();
     let mut walk = Walk::new(root);
     walk.excluded = excluded;
+    walk.is_code = is_code;
     walk.gitignore = gitignore;
     if gitignore && let Some(repository) = root.ancestors().find(|dir| dir.join(".git").exists()) {
         let mut above: Vec<_> = root.ancestors().skip(1).collect();
@@ -107,6 +122,10 @@ struct Walk<'a> {
     is_home: bool,
     gitignore: bool,
     excluded: &'a [String],
+    /// `true` for the code of a job, without logs at the top.
+    is_code: bool,
+    /// Files that are the standard output or error of this program.
+    own_outputs: Vec<Identity>,
     follow_links: bool,
     /// Patterns of the current directory and of the directories above it. Later patterns take
     /// precedence.
@@ -123,6 +142,8 @@ impl<'a> Walk<'a> {
             is_home: env::home_dir().is_some_and(|home| is_same(&home, root)),
             gitignore: false,
             excluded: &[],
+            is_code: false,
+            own_outputs: own_outputs(),
             follow_links: true,
             patterns: Vec::new(),
             ancestors: Vec::new(),
@@ -163,12 +184,23 @@ impl<'a> Walk<'a> {
             "" => name.to_string_lossy().into_owned(),
             directory => format!("{directory}/{}", name.to_string_lossy()),
         };
-        if self.excluded.contains(&relative) {
+        let is_brought_back = !is_dir && self.is_brought_back(&path);
+        let is_own = || {
+            let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+            metadata.is_some_and(|metadata| self.own_outputs.contains(&identity(&metadata)))
+        };
+        if !is_brought_back && !self.own_outputs.is_empty() && is_own() {
+            return self.skip(relative, SkipReason::OwnOutput);
+        }
+        if self.excluded.contains(&relative) && !is_brought_back {
             return self.skip(relative, SkipReason::Excluded);
         }
+        let is_log = |name: &str| name == "nohup.out" || name.ends_with(".log");
+        let is_log = self.is_code && directory.is_empty() && name.to_str().is_some_and(is_log);
         let left_out = always_left_out(&path, is_dir)
             .or_else(|| self.hidden_in_home(&relative))
-            .or_else(|| self.ignored(&path, is_dir));
+            .or_else(|| self.ignored(&path, is_dir))
+            .or_else(|| (is_log && !is_dir && !is_brought_back).then_some(SkipReason::Log));
         if let Some(reason) = left_out {
             return self.skip(relative, reason);
         }
@@ -270,6 +302,16 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Returns `true` if a line `!NAME` of a `.modelartsignore` applies to a file.
+    fn is_brought_back(&self, path: &Path) -> bool {
+        let found = self.patterns.iter().rev().map(|patterns| patterns.matched(path, false));
+        let found = { found }.find(|found| !found.is_none());
+        let Some(Match::Whitelist(glob)) = found else {
+            return false;
+        };
+        glob.from().is_some_and(|file| file.ends_with(IGNORE_FILE))
+    }
+
     /// Reads the ignore files of a directory.
     fn read_patterns(&mut self, directory: &Path) -> Result<(), Error> {
         let mut builder = GitignoreBuilder::new(directory);
@@ -301,6 +343,37 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// Device and inode of a file.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Identity {
+    (0, 0)
+}
+
+/// Returns the files to which the standard output and error of this program are redirected.
+fn own_outputs() -> Vec<Identity> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let streams = [
+            std::io::stdout().as_fd().try_clone_to_owned(),
+            std::io::stderr().as_fd().try_clone_to_owned(),
+        ];
+        let files =
+            streams.into_iter().filter_map(|stream| fs::File::from(stream.ok()?).metadata().ok());
+        files.filter(fs::Metadata::is_file).map(|file| identity(&file)).collect()
+    }
+    #[cfg(not(unix))]
+    Vec::new()
 }
 
 /// Returns `true` if the canonical form of `path` is `canonical`.

@@ -37,8 +37,7 @@ const KEY_SUFFIXES: [&str; 4] = [".p12", ".pem", ".pfx", ".ppk"];
 /// Files with the state of an emulator, which identify its data directory. By default, the data
 /// directory is `data` in `modelarts-emulator-data`, beside the objects of OBS. The last one is in
 /// the storage of `modelarts run --local`.
-const EMULATOR_STATES: [&str; 3] =
-    ["state.sqlite3", "data/state.sqlite3", ".modelarts-storage"];
+const EMULATOR_STATES: [&str; 3] = ["state.sqlite3", "data/state.sqlite3", ".modelarts-storage"];
 
 /// Returns the reason why a file or a directory is always left out, or `None` if it is not.
 pub(super) fn always_left_out(path: &Path, is_dir: bool) -> Option<SkipReason> {

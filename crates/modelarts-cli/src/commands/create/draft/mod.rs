@@ -45,8 +45,6 @@ pub(crate) struct Draft {
     pub(crate) job: CreateJob,
     /// Local code directory, and the script in it that the job starts.
     pub(crate) code: Option<(PathBuf, Option<String>)>,
-    /// Files with results, which are no part of the code.
-    pub(crate) results: Vec<PathBuf>,
     /// Names and local directories of inputs.
     pub(crate) data: Vec<(String, PathBuf)>,
     /// Names of the outputs that get a new address.
@@ -96,7 +94,6 @@ impl Draft {
         let mut draft = Self {
             job,
             code: None,
-            results: Vec::new(),
             data: Vec::new(),
             outputs: Vec::new(),
             bucket: flags.bucket.clone(),

@@ -66,6 +66,7 @@ use crate::{
     output::{Format, Row as _, one_line},
     progress::{ProgressBars, count},
     session::Session,
+    state::record_written,
     terminal::note,
 };
 
@@ -257,7 +258,7 @@ impl Sweep {
     ) -> Result<ExitStatus, Failure> {
         let (session, client) = (site.session, site.client);
         self.require_metric(client)?;
-        draft.results.extend(self.svg.clone().into_iter().chain(redirected()));
+        record_written(self.svg.clone());
         let outputs = std::mem::take(&mut draft.outputs);
         require_no_addresses(&draft, &outputs)?;
         complete(&mut draft, client).await?;
@@ -351,7 +352,9 @@ impl Sweep {
                 Some(Next::Submitted((index, job))) => {
                     screen.add(&job);
                     #[cfg(unix)]
-                    if let Some(local) = site.local.as_ref().filter(|_| !existing.contains(job.name())) {
+                    if let Some(local) =
+                        site.local.as_ref().filter(|_| !existing.contains(job.name()))
+                    {
                         let killed = Some(KILLED.to_owned());
                         let stored = Some(local.storage.outputs(&job, local.service.emulator()));
                         record_trial(&job, draft, None, stored, killed).await;
@@ -451,7 +454,8 @@ impl Sweep {
             record_trial(job, draft, metric, (!is_whole).then_some(stored), stopped_by).await;
             if !is_whole {
                 local.is_delivered.set(false);
-                let advice = format!("outputs incomplete: modelarts download --local {}", job.name());
+                let advice =
+                    format!("outputs incomplete: modelarts download --local {}", job.name());
                 let mut row = TrialRow::new(trial, waited, values, self.best, Some(advice));
                 row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
                 return row;
@@ -527,12 +531,6 @@ enum Next {
     Submitted((usize, Job)),
     /// A job has ended, or could not be submitted; `None` after the last one.
     Ended(Option<(usize, Result<Waited, Error>)>),
-}
-
-/// Returns the files that stdout and stderr are redirected to.
-fn redirected() -> impl Iterator<Item = PathBuf> {
-    let files = ["/proc/self/fd/1", "/proc/self/fd/2"].into_iter();
-    files.filter_map(|file| std::fs::read_link(file).ok()).filter(|path| path.is_file())
 }
 
 /// Returns an error if an output has an address, to which all trials would write.

@@ -16,6 +16,7 @@ use crate::{
     job_reference::JobArgument,
     output::{Column, Row, Stdout, or_dash},
     session::Session,
+    state::record_written,
     terminal::note,
 };
 
@@ -68,6 +69,7 @@ impl Row for PointRow {
 
 impl Metrics {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        record_written(self.svg.clone());
         let job = self.job.find(session.client().await?).await?;
         let usage = self.usage(&job).await?;
         let printed = self.printed(&job).await?;
