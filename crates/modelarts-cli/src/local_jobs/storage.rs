@@ -354,7 +354,7 @@ mod tests {
     fn files_with_any_name_are_moved_and_what_cannot_be_moved_is_named() {
         let root = tempfile::tempdir().unwrap();
         let (from, to) = (root.path().join("from"), root.path().join("to"));
-        let long = ["d".repeat(250); 5].join("/");
+        let long = vec!["d".repeat(250); 5].join("/");
         fs::create_dir_all(from.join(&long)).unwrap();
         fs::create_dir_all(to.join("taken")).unwrap();
         let names: [&[u8]; 6] =

@@ -428,3 +428,46 @@ fn rewritten(files: &[File], listing: &Listing) -> Option<PathBuf> {
     let other = files.iter().find(|file| !is_same(file))?;
     listing.files.get(&other.path).map(|file| file.path.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use modelarts_ext::{Client, Credentials};
+
+    use super::*;
+
+    /// Reads the code of a directory with a file, changes the file, and sends the code. Returns the
+    /// result, and the contents that were sent.
+    async fn sent_after(change: impl FnOnce(&Path)) -> (Sent, String) {
+        let root = tempfile::tempdir().unwrap();
+        let (directory, bucket) = (root.path().join("src"), root.path().join("obs/bucket"));
+        fs::create_dir_all(&directory).unwrap();
+        fs::create_dir_all(&bucket).unwrap();
+        let file = directory.join("train.txt");
+        fs::write(&file, "first").unwrap();
+        let client = Client::builder().endpoint("http://127.0.0.1:1").project_id("p");
+        let client = client.credentials(Credentials::token("t")).build().unwrap();
+        let obs = Obs::directory(root.path().join("obs")).with_cache_dir(root.path().join("cache"));
+        let staging = Staging::new(&client).bucket("bucket").prefix("p").obs(obs);
+        let code = Code::read(&staging, &directory, None, Vec::new()).await.unwrap();
+        change(&file);
+        let sent = code.send(&staging, false, &|_| {}).await.unwrap();
+        let object = root.path().join("obs").join(code.path.bucket()).join(code.path.key());
+        (sent, fs::read_to_string(object.join("train.txt")).unwrap_or_default())
+    }
+
+    #[tokio::test]
+    async fn a_file_that_became_longer_is_sent_with_its_listed_size_and_named() {
+        let (sent, contents) = sent_after(|file| fs::write(file, "first second").unwrap()).await;
+        assert_eq!(sent.whole().unwrap().summary.grown, ["train.txt"]);
+        assert_eq!(contents, "first");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_rewritten_is_found() {
+        for contents in ["FIRST", "1", "FIRST second"] {
+            let (sent, _) = sent_after(|file| fs::write(file, contents).unwrap()).await;
+            let error = sent.whole().unwrap_err().to_string();
+            assert!(error.contains("train.txt must not change while it is sent"), "{error}");
+        }
+    }
+}

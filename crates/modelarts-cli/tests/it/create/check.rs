@@ -110,7 +110,7 @@ async fn a_local_job_is_checked_with_its_code_and_without_an_account() {
     let output = check("").await.code(0);
     output.stderr_eq("").stdout_eq(format!(
         "not compared with the service: the flavor {FLAVOR}; --service compares it\ncode: 1 \
-             file, 0 B, 1 left out\nleaves breaks no rule\n"
+             file, 0 B, 1 left out\nleft out  .venv: a virtual environment\nleaves breaks no rule\n"
     ));
     let output = check("--priority 2").await.code(0);
     assert!(

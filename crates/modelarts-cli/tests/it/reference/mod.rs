@@ -75,7 +75,7 @@ fn global_flags_and_exit_codes_are_those_of_the_program() {
     assert_eq!(names(&program["flags"]), ["--version"]);
     let codes = program["exit_codes"].as_array().unwrap();
     let numbers: Vec<u64> = codes.iter().map(|code| code["code"].as_u64().unwrap()).collect();
-    assert_eq!(numbers, [0, 1, 2, 3, 4, 10, 11, 12, 13, 124, 130, 141]);
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 124, 130, 141]);
     assert_eq!(
         codes[5],
         json!({

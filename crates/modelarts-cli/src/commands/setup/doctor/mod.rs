@@ -79,7 +79,9 @@ impl Doctor {
         report.add(Subject::Python, python().await);
         report.add(Subject::Container, container().await);
         #[cfg(unix)]
-        report.add(Subject::Storage, undelivered());
+        if let Some(finding) = undelivered() {
+            report.add(Subject::Storage, finding);
+        }
         session.output.document(&report)?;
         Ok(match report.problems {
             0 => ExitStatus::Success,
@@ -90,23 +92,23 @@ impl Doctor {
 
 /// Reports the outputs of jobs on this machine that were not delivered, and the size of their files.
 #[cfg(unix)]
-fn undelivered() -> Finding {
+fn undelivered() -> Option<Finding> {
     let jobs = crate::local_jobs::undelivered();
     if jobs.is_empty() {
-        return Finding::ok("all outputs of jobs on this machine were delivered");
+        return None;
     }
     let mut storages: Vec<_> = jobs.iter().map(|(_, storage)| storage).collect();
     storages.dedup();
     let size = storages.iter().map(|storage| crate::local_jobs::storage::size(storage)).sum();
     let names: Vec<&str> = jobs.iter().map(|(name, _)| name.as_str()).collect();
-    Finding::warning(
+    Some(Finding::warning(
         format_args!(
             "{} in storages of jobs on this machine whose outputs were not delivered: {}",
             crate::output::bytes(size),
             names.join(", ")
         ),
         "`modelarts download --local JOB` delivers outputs, `modelarts rm --local JOB` deletes them",
-    )
+    ))
 }
 
 /// Reports the file of the contexts, and the selected context.
