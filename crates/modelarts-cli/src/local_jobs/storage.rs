@@ -344,7 +344,7 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
