@@ -22,7 +22,7 @@ use crate::{
     },
     sync::{
         digest::{Hasher, Stamp, hash_file, is_key_file},
-        files::{self, LocalFile},
+        files::{self, Listing, LocalFile},
         limits::blocking,
         progress::{Amount, Progress, SkipReason, Skipped, Summary},
         side::Checksums,
@@ -199,7 +199,7 @@ impl Code {
             let summary = self.unchanged();
             report_unchanged(&summary, on_progress);
             let path = self.path;
-            return Ok(StagedDir { path, summary });
+            return Ok(StagedDir::new(path, summary));
         }
         let mut sync = obs.sync_up(&self.directory.path, self.path.to_string());
         for path in &self.excluded {
@@ -222,7 +222,7 @@ impl Code {
             bucket.put(self.manifest.key(), manifest.await?).await?;
         }
         let path = self.path;
-        Ok(StagedDir { path, summary })
+        Ok(StagedDir::new(path, summary))
     }
 
     /// Returns the summary for code that OBS already has.
@@ -240,21 +240,8 @@ fn list(
     root: &Path,
     excluded: &[String],
 ) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
-    let listing = files::list(root, true, excluded)?;
-    let (mut files, mut skipped) = (listing.files, listing.skipped);
-    let mut keys = Vec::new();
-    for (path, file) in &files {
-        let is_key = is_key_file(&file.path, file.stamp.size);
-        if is_key.map_err(|failure| error::local("reading", &file.path, &failure))? {
-            keys.push(path.clone());
-        }
-    }
-    for path in keys {
-        files.remove(&path);
-        let reason = SkipReason::PrivateKey;
-        skipped.push(Skipped { path, reason });
-    }
-    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    let listing = without_keys(files::list(root, true, excluded)?)?;
+    let (files, skipped) = (listing.files, listing.skipped);
     if files.is_empty() {
         let message = format!("the code directory {} must have files", root.display());
         let advice = match skipped.len() {
@@ -264,6 +251,24 @@ fn list(
         return Err(invalid(message).with_advice(Some(advice)));
     }
     Ok((files, skipped))
+}
+
+/// Leaves out the files whose contents are a private key. Blocks.
+pub(super) fn without_keys(mut listing: Listing) -> Result<Listing, Error> {
+    let mut keys = Vec::new();
+    for (path, file) in &listing.files {
+        let is_key = is_key_file(&file.path, file.stamp.size);
+        if is_key.map_err(|failure| error::local("reading", &file.path, &failure))? {
+            keys.push(path.clone());
+        }
+    }
+    for path in keys {
+        listing.files.remove(&path);
+        let reason = SkipReason::PrivateKey;
+        listing.skipped.push(Skipped { path, reason });
+    }
+    listing.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
 }
 
 /// Checks that the boot file is not among the files that are left out.
@@ -286,7 +291,7 @@ fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(),
 }
 
 /// Returns the files with their checksums from the cache, or computes the checksums. Blocks.
-fn hash_files(
+pub(super) fn hash_files(
     obs: &Obs,
     root: &Path,
     listing: &BTreeMap<String, LocalFile>,
@@ -356,6 +361,15 @@ fn require_unchanged(
     stamps: &BTreeMap<String, Stamp>,
 ) -> Result<(), Error> {
     let (files, _) = list(root, excluded)?;
+    require_same(root, &files, stamps)
+}
+
+/// Checks that files still have their stamps, and that none was added or removed.
+pub(super) fn require_same(
+    root: &Path,
+    files: &BTreeMap<String, LocalFile>,
+    stamps: &BTreeMap<String, Stamp>,
+) -> Result<(), Error> {
     let mut other = files
         .iter()
         .filter(|(path, file)| stamps.get(*path) != Some(&file.stamp))

@@ -79,18 +79,22 @@
 
 mod code;
 mod data;
+mod data_address;
 mod git;
 mod job;
 mod local_places;
 mod manifest;
 mod outputs;
 mod readers;
+mod versions;
 
 pub use code::StageCode;
-pub use data::StageData;
+pub use data::{DataVersioning, StageData};
+pub use data_address::DataAddress;
 pub use job::{CreateJobExt, StageJob, StagedJob, StagedPart};
 pub use local_places::{LocalInput, LocalPlaces};
 pub use outputs::{DownloadOutputs, DownloadedOutput, JobExt};
+pub use versions::{DataRemoval, DataVersion};
 
 use std::path::{Path, PathBuf};
 
@@ -216,11 +220,20 @@ impl Staging {
 pub struct StagedDir {
     /// Address in OBS, whose last segment is the name of the local directory.
     pub path: ObsPath,
-    /// Files that were uploaded, files that OBS already had, and files that were left out.
+    /// Files that were uploaded, files that OBS already had, and files that were left out. Files
+    /// that OBS has copied from an earlier version of data count as files that it already had.
     pub summary: Summary,
+    /// Id of the version of data; `None` for code, and for data that is not versioned.
+    pub version: Option<String>,
+    /// `true` if this call made the version, or would make it in a dry run.
+    pub is_new_version: bool,
 }
 
 impl StagedDir {
+    fn new(path: ObsPath, summary: Summary) -> Self {
+        Self { path, summary, version: None, is_new_version: false }
+    }
+
     /// Returns the address as a job requires it, with a slash at the end.
     #[must_use]
     pub fn url(&self) -> String {

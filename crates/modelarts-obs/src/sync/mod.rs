@@ -111,6 +111,7 @@ mod write_file;
 pub use progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent};
 
 use std::{
+    collections::BTreeMap,
     future::IntoFuture,
     path::{Path, PathBuf},
     sync::Arc,
@@ -142,6 +143,8 @@ pub struct DirectorySync {
     direction: Direction,
     /// Paths that are not sent.
     excluded: Vec<String>,
+    /// Addresses of objects with the contents of files, which are copied instead of sent.
+    copies: BTreeMap<String, ObsPath>,
     options: Options,
 }
 
@@ -209,6 +212,7 @@ impl DirectorySync {
             obs: obs.clone(),
             direction,
             excluded: Vec::new(),
+            copies: BTreeMap::new(),
             options: Options {
                 delete: false,
                 dry_run: false,
@@ -238,6 +242,12 @@ impl DirectorySync {
     /// slashes, such as `data/raw`. Only [`Obs::sync_up`] of a directory uses this setting.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
+        self
+    }
+
+    /// Copies objects in place of files with the same contents, by the paths of the files.
+    pub(crate) fn copies(mut self, copies: BTreeMap<String, ObsPath>) -> Self {
+        self.copies = copies;
         self
     }
 
@@ -303,7 +313,7 @@ impl DirectorySync {
         let (obs, options) = (&self.obs, self.options);
         match self.direction {
             Direction::Up(path, to) => {
-                let source = (path, self.excluded);
+                let source = (path, self.excluded, self.copies);
                 run::up(obs, source, to.parse()?, options, reporter).await
             }
             Direction::Down(from, directory) => {
