@@ -96,7 +96,7 @@ mod tests {
             assert_eq!(found, expected, "{key}");
         }
         let both = ["v-0011223344556677/d", "v-8899aabbccddeeff/d"].map(|end| {
-            DataAddress::parse(&format!("obs://b/data/ann/0123456789abcdef/{end}")).unwrap()
+            DataAddress::parse(&format!("obs://bucket/data/ann/0123456789abcdef/{end}")).unwrap()
         });
         assert_eq!(both[0].place, both[1].place);
         assert_eq!(both[0].to_string(), "v-0011223344556677");

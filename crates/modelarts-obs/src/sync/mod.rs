@@ -194,8 +194,8 @@ impl Obs {
         DirectorySync::new(self, Direction::Down(from.into(), directory))
     }
 
-    /// Copies the objects below an address to another address. OBS copies objects of up to 5 GiB
-    /// within one bucket. The contents of all others pass through this machine, and their copies
+    /// Copies the objects below an address to another address. OBS copies objects within one bucket,
+    /// those above 5 GiB in parts. The contents of all others pass through this machine, and their copies
     /// have no metadata except the SHA-256.
     ///
     /// # Errors

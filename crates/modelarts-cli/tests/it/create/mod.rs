@@ -8,6 +8,7 @@
 )]
 
 mod check;
+mod data;
 mod exit_codes;
 mod fixtures;
 mod follow;
