@@ -205,7 +205,8 @@ impl Data {
     ) -> Result<Self, Error> {
         let root = staging.root()?;
         let directory = LocalDir::find(directory, "data").await?;
-        let hash = place_hash(staging, &directory.path);
+        let bucket = staging.connect()?.bucket(root.bucket())?;
+        let hash = place_hash(staging, &bucket, &directory.path);
         let place = root.join(&format!("data/{}/{hash}", user()))?;
         let path = place.join(&version_of(&"0".repeat(HASH_DIGITS)))?.join(&directory.name)?;
         Ok(Self { directory, versioning, place, path })

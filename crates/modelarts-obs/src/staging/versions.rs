@@ -168,12 +168,17 @@ impl Staging {
         remove(self, versions, false, dry_run).await
     }
 
-    /// Returns `true` if the version at an address exists, and records its use, so that it is not
-    /// removed during the next hours. Returns `true` for data that is not versioned.
+    /// Returns `true` if the version at an address exists, and records its use by a job in a
+    /// workspace, so that it is not removed during the next hours. Returns `true` for data that is
+    /// not versioned.
     ///
     /// # Errors
     /// Returns an error if the manifest cannot be read.
-    pub async fn use_data(&self, address: &DataAddress) -> Result<bool, Error> {
+    pub async fn use_data(
+        &self,
+        address: &DataAddress,
+        workspace: Option<&str>,
+    ) -> Result<bool, Error> {
         let Some(id) = address.version() else {
             return Ok(true);
         };
@@ -181,7 +186,7 @@ impl Staging {
         let Some(version) = place.read(id).await? else {
             return Ok(false);
         };
-        if let Err(error) = place.record_use(version, None).await {
+        if let Err(error) = place.record_use(version, workspace).await {
             // The version may belong to another user.
             tracing::debug!(%error, id, "the use of the version was not recorded");
         }
@@ -248,7 +253,7 @@ impl Place {
         let steps: Vec<_> = self.path.key().rsplit('/').take(2).collect();
         let user_step = steps.get(1).copied().unwrap_or_default();
         let directory = Path::new(&manifest.directory);
-        let is_own = steps == [&*place_hash(&self.staging, directory), &user()];
+        let is_own = steps == [&*place_hash(&self.staging, &self.bucket, directory), &user()];
         Ok(Some(DataVersion {
             id: id.to_owned(),
             path: root.join(&manifest.name)?,
@@ -465,12 +470,16 @@ fn amount(sizes: impl Iterator<Item = u64>) -> Amount {
     amount
 }
 
-/// Returns the segment of an address that depends on the project, this machine and a path.
-pub(super) fn place_hash(staging: &Staging, directory: &Path) -> String {
+/// Returns the segment of an address that depends on the project, this machine and a path. In a
+/// local directory, it does not depend on the project, which is a new one in each run.
+pub(super) fn place_hash(staging: &Staging, bucket: &Bucket, directory: &Path) -> String {
     let host = gethostname::gethostname();
+    let project = match bucket.store().has_metadata() {
+        true => staging.client.project_id(),
+        false => "",
+    };
     let place = format!(
-        "{}\0{}\0{}\0{}",
-        staging.client.project_id(),
+        "{project}\0{}\0{}\0{}",
         machine_id(),
         host.to_string_lossy(),
         directory.to_string_lossy()

@@ -46,6 +46,7 @@ pub(crate) async fn require_versions(
     is_given: impl Fn(&str) -> bool,
     staging: &Staging,
 ) -> Result<(), Failure> {
+    let workspace = body["metadata"]["workspace_id"].as_str();
     for (name, url) in inputs(body).filter(|(name, _)| !is_given(name)) {
         let Some(address) = DataAddress::parse(url) else {
             continue;
@@ -54,7 +55,7 @@ pub(crate) async fn require_versions(
             note!("  input {name} of {}: {address}", job.name());
             continue;
         };
-        match staging.use_data(&address).await {
+        match staging.use_data(&address, workspace).await {
             Ok(true) => {}
             Ok(false) => {
                 return Err(Failure::NotFound(format!(

@@ -81,7 +81,7 @@ async fn commands_compare_the_versions_of_data() {
     );
     assert_eq!(text, expected);
     assert_eq!(site.objects(), objects);
-    run(&site, &format!("{copy}-2 --data data")).await.code(0);
+    run(&site, &format!("{} --data data", copy.replace("copy", "again"))).await.code(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use modelarts_ext::ErrorKind;
-use modelarts_obs::{ObsPath, staging::DataVersioning, sync::Amount};
+use modelarts_obs::{Obs, ObsPath, staging::DataVersioning, sync::Amount};
 
 use super::{ENDLESS, Site};
 use crate::sync::{names, tree, write};
@@ -58,7 +58,8 @@ async fn each_version_of_data_has_an_address_of_its_own() {
 async fn the_address_of_data_depends_on_project_machine_and_path() {
     let site = Site::start().await;
     let data = site.write("data/a.csv", "1");
-    let staged = site.staging().data(&data).dry_run(true).await.unwrap();
+    let obs = Obs::new(&site.client).unwrap().with_cache_dir(site.path("cache"));
+    let staged = site.staging().obs(obs).data(&data).dry_run(true).await.unwrap();
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let host = gethostname::gethostname();
     let path = data.canonicalize().unwrap();
