@@ -251,7 +251,7 @@ impl Data {
                 if !dry_run {
                     place.record_use(version.clone(), workspace).await?;
                 }
-                if place.objects(&version).await?.is_some() {
+                if place.existing(&version).await?.len() == listing.files.len() {
                     let skipped = listing.skipped;
                     let summary =
                         Summary { unchanged: version.amount, skipped, ..Summary::default() };
@@ -341,12 +341,9 @@ impl Data {
             sources.extend(read.filter_map(async |read| read).collect::<Vec<_>>().await);
         }
         if let Some(base) = base {
-            let objects = list_objects(&place.bucket, &base.path).await?;
-            for file in base.files() {
-                if objects.get(&file.path).is_some_and(|object| object.size == file.size) {
-                    let path = base.path.join(&file.path)?;
-                    sources.insert((file.sha256.clone(), file.size), path);
-                }
+            for file in place.existing(&base).await? {
+                let path = base.path.join(&file.path)?;
+                sources.insert((file.sha256.clone(), file.size), path);
             }
         }
         // Files of other sizes are read once, by the upload.

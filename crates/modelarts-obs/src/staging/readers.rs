@@ -74,7 +74,13 @@ pub(super) async fn of<'a>(
                 return Err(Error::new(ErrorKind::Decode, message));
             }
             for job in page.items.iter().filter(|job| with_ended || !job.is_final()) {
-                let details = serde_json::to_value(job).unwrap_or_default();
+                // A row of the list can lack fields of the job.
+                let read = match job.details().algorithm.is_some() {
+                    true => None,
+                    false => Some(job.get().await?),
+                };
+                let details = serde_json::to_value(read.as_ref().unwrap_or(job));
+                let details = details.unwrap_or_default();
                 for (path, readers) in paths.iter().zip(&mut found) {
                     if names_overlap(&details, path, false) {
                         readers.push(job.clone());

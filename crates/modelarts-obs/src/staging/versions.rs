@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     env, fs,
     path::Path,
     time::{Duration, SystemTime},
@@ -25,7 +25,7 @@ use crate::{
         manifest::{TOOL, VERSION, rfc3339, to_json},
         readers,
     },
-    sync::{digest::sha256, progress::Amount, side::list_objects, source::Object},
+    sync::{digest::sha256, progress::Amount, side::list_objects},
 };
 
 /// Time after its last use during which a version is not removed, because a job may be about to
@@ -241,52 +241,53 @@ impl Place {
             read => read?,
         };
         let parts: Vec<_> = parts.try_collect().await?;
-        let manifest = serde_json::from_slice::<Manifest>(&parts.concat());
-        let manifest = match manifest {
-            Ok(manifest) if manifest.version == VERSION => manifest,
-            _ => {
-                tracing::warn!(%key, "the manifest is not one of this version of the crate");
-                return Ok(None);
-            }
+        let manifest = serde_json::from_slice::<Manifest>(&parts.concat()).ok();
+        let Some(manifest) = manifest.filter(|manifest| manifest.version == VERSION) else {
+            tracing::warn!(%key, "the manifest is not one of this version of the crate");
+            return Ok(None);
         };
-        let root = self.path.join(id)?;
-        let steps: Vec<_> = self.path.key().rsplit('/').take(2).collect();
-        let user_step = steps.get(1).copied().unwrap_or_default();
-        let directory = Path::new(&manifest.directory);
-        let is_own = steps == [&*place_hash(&self.staging, &self.bucket, directory), &user()];
+        let hash = place_hash(&self.staging, &self.bucket, Path::new(&manifest.directory));
+        let version = self.version(id, manifest.files.iter().map(|file| file.size))?;
         Ok(Some(DataVersion {
-            id: id.to_owned(),
-            path: root.join(&manifest.name)?,
+            path: version.root.join(&manifest.name)?,
             directory: Some(manifest.directory.clone()),
-            user: user_step.to_owned(),
             host: Some(manifest.host.clone()),
-            amount: amount(manifest.files.iter().map(|file| file.size)),
             used: info.modified(),
             is_complete: true,
-            is_own,
-            root,
+            is_own: version.is_own && self.path.name() == Some(&hash),
             manifest: Some(manifest),
+            ..version
         }))
     }
 
-    /// Reads a version without a manifest.
-    async fn read_unfinished(&self, id: &str) -> Result<DataVersion, Error> {
+    /// Returns a version without a manifest, whose files have these sizes.
+    fn version(&self, id: &str, sizes: impl Iterator<Item = u64>) -> Result<DataVersion, Error> {
         let root = self.path.join(id)?;
-        let objects: Vec<_> = self.bucket.list(root.key()).try_collect().await?;
         let user_step = self.path.key().rsplit('/').nth(1).unwrap_or_default();
+        let mut amount = Amount::default();
+        sizes.for_each(|size| amount.add(size));
         Ok(DataVersion {
             id: id.to_owned(),
             path: root.clone(),
             directory: None,
             user: user_step.to_owned(),
             host: None,
-            amount: amount(objects.iter().map(|object| object.size())),
-            used: objects.iter().map(|object| object.modified()).max().unwrap_or(self.now()),
+            amount,
+            used: self.now(),
             is_complete: false,
             is_own: user_step == user(),
             root,
             manifest: None,
         })
+    }
+
+    /// Reads a version without a manifest.
+    async fn read_unfinished(&self, id: &str) -> Result<DataVersion, Error> {
+        let root = self.path.join(id)?;
+        let objects: Vec<_> = self.bucket.list(root.key()).try_collect().await?;
+        let version = self.version(id, objects.iter().map(ObjectInfo::size))?;
+        let used = objects.iter().map(ObjectInfo::modified).max().unwrap_or(version.used);
+        Ok(DataVersion { used, ..version })
     }
 
     /// Reads all versions.
@@ -303,17 +304,16 @@ impl Place {
         Ok(versions)
     }
 
-    /// Returns the objects of a version by their names; `None` if they are not those of its
-    /// manifest, for example because a rule of the bucket has deleted some.
-    pub(super) async fn objects(
+    /// Returns the files of a version whose objects exist. A rule of the bucket may have deleted
+    /// others.
+    pub(super) async fn existing<'a>(
         &self,
-        version: &DataVersion,
-    ) -> Result<Option<BTreeMap<String, Object>>, Error> {
+        version: &'a DataVersion,
+    ) -> Result<Vec<&'a DataFile>, Error> {
         let objects = list_objects(&self.bucket, &version.path).await?;
-        let files = version.files();
-        let is_there =
-            |file: &DataFile| objects.get(&file.path).map(|it| it.size) == Some(file.size);
-        Ok(files.iter().all(is_there).then_some(objects))
+        let exists =
+            |file: &&DataFile| objects.get(&file.path).is_some_and(|it| it.size == file.size);
+        Ok(version.files().iter().filter(exists).collect())
     }
 
     pub(super) async fn write(&self, id: &str, manifest: &Manifest) -> Result<(), Error> {
@@ -462,12 +462,6 @@ async fn remove(
 
 fn is_younger(time: SystemTime, age: Duration, now: SystemTime) -> bool {
     now.duration_since(time).is_ok_and(|passed| passed < age) || time > now
-}
-
-fn amount(sizes: impl Iterator<Item = u64>) -> Amount {
-    let mut amount = Amount::default();
-    sizes.for_each(|size| amount.add(size));
-    amount
 }
 
 /// Returns the segment of an address that depends on the project, this machine and a path. In a

@@ -60,7 +60,8 @@ async fn commands_compare_the_versions_of_data() {
     let output = run(&site, "data ls -o json").await.code(0);
     let versions = json_of(&output, "versions")["versions"].clone();
     let jobs: Vec<_> = versions.as_array().unwrap().iter().map(|row| row["jobs"].clone()).collect();
-    assert_eq!(jobs, [json!(["two"]), json!(["copy", "one"])]);
+    let named = [json!(["two"]), json!(["copy", "one"])];
+    assert!(jobs.len() == 2 && named.iter().all(|names| jobs.contains(names)), "{jobs:?}");
     let text = stdout(&run(&site, &format!("data rm {id} --yes")).await.code(1));
     assert!(text.contains("kept") && text.contains("it was used less than 24 hours ago"), "{text}");
     let unused = run(&site, "data rm --unused --dry-run").await.code(0);
@@ -117,9 +118,9 @@ async fn data_that_is_not_versioned_is_said_to_be_so() {
 async fn a_sweep_does_not_mix_versions_without_a_word() {
     let site = Site::start().await;
     site.script(SCRIPT);
-    site.fixture.write("data/a.csv", "1");
     let sweep = format!("sweep code/train.py --flavor {FLAVOR} --data data -p lr=");
     for place in ["", " --local"] {
+        site.fixture.write("data/a.csv", "1");
         run(&site, &format!("{sweep}1,2{place}")).await.code(0);
         let same = stderr(&run(&site, &format!("{sweep}1,2{place}")).await.code(0));
         assert!(same.contains("2 exist") && !same.contains(" and here is "), "{same}");
