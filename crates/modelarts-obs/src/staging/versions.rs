@@ -168,9 +168,9 @@ impl Staging {
         remove(self, versions, false, dry_run).await
     }
 
-    /// Returns `true` if the version at an address exists, and records its use by a job in a
-    /// workspace, so that it is not removed during the next hours. Returns `true` for data that is
-    /// not versioned.
+    /// Returns `true` if the version at an address exists, and unless this is a `dry_run`, records its
+    /// use by a job in a workspace, so that it is not removed during the next hours. Returns `true`
+    /// for data that is not versioned.
     ///
     /// # Errors
     /// Returns an error if the manifest cannot be read.
@@ -178,6 +178,7 @@ impl Staging {
         &self,
         address: &DataAddress,
         workspace: Option<&str>,
+        dry_run: bool,
     ) -> Result<bool, Error> {
         let Some(id) = address.version() else {
             return Ok(true);
@@ -186,7 +187,7 @@ impl Staging {
         let Some(version) = place.read(id).await? else {
             return Ok(false);
         };
-        if let Err(error) = place.record_use(version, workspace).await {
+        if !dry_run && let Err(error) = place.record_use(version, workspace).await {
             // The version may belong to another user.
             tracing::debug!(%error, id, "the use of the version was not recorded");
         }

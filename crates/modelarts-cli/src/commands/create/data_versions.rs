@@ -46,7 +46,6 @@ pub(crate) async fn require_versions(
     is_given: impl Fn(&str) -> bool,
     staging: &Staging,
 ) -> Result<(), Failure> {
-    let workspace = body["metadata"]["workspace_id"].as_str();
     for (name, url) in inputs(body).filter(|(name, _)| !is_given(name)) {
         let Some(address) = DataAddress::parse(url) else {
             continue;
@@ -55,7 +54,7 @@ pub(crate) async fn require_versions(
             note!("  input {name} of {}: {address}", job.name());
             continue;
         };
-        match staging.use_data(&address, workspace).await {
+        match staging.use_data(&address, None, true).await {
             Ok(true) => {}
             Ok(false) => {
                 return Err(Failure::NotFound(format!(
@@ -69,6 +68,15 @@ pub(crate) async fn require_versions(
         }
     }
     Ok(())
+}
+
+/// Records the use of versions of data by a new job, so that they are not removed before it exists.
+pub(crate) async fn record_uses(body: &Value, staging: &Staging) {
+    let workspace = body["metadata"]["workspace_id"].as_str();
+    for address in inputs(body).filter_map(|(_, url)| DataAddress::parse(url)) {
+        // The user may not be able to read the bucket, which does not affect the job.
+        let _ = staging.use_data(&address, workspace, false).await;
+    }
 }
 
 /// Returns a text for each input whose data differs from that of an existing job, or may differ.

@@ -16,7 +16,10 @@ use modelarts_obs::{
 };
 
 use crate::{
-    commands::create::draft::{Draft, path_below},
+    commands::create::{
+        data_versions::record_uses,
+        draft::{Draft, path_below},
+    },
     confirmation::confirm,
     failure::Failure,
     progress::{ProgressBars, TransferBar, amount, count},
@@ -116,6 +119,7 @@ impl Draft {
         staging: &Staging,
         terminal: Terminal,
     ) -> Result<(CreateJob, Option<String>), Failure> {
+        record_uses(&self.job.body(), staging).await;
         if !self.needs_staging() {
             return Ok((self.looked_up().await?, None));
         }
