@@ -4,6 +4,7 @@ mod api;
 mod catalog;
 mod console;
 mod create;
+mod data;
 mod help;
 mod jobs;
 mod record;
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Cp(sync::cp::Cp),
     /// Synchronizes a directory with OBS.
     Sync(sync::Sync),
+    /// Lists and removes versions of local data in OBS.
+    Data(data::DataCommand),
     /// Lists the flavors of nodes.
     Flavors(catalog::flavors::Flavors),
     /// Lists preset images.
@@ -145,7 +148,8 @@ impl Command {
     fn prints_rows(&self) -> bool {
         match self {
             Self::Events(command) => !command.follows(),
-            Self::Ls(_)
+            Self::Data(_)
+            | Self::Ls(_)
             | Self::Diff(_)
             | Self::Wait(_)
             | Self::Update(_)
@@ -210,6 +214,7 @@ impl Command {
             Self::Download(command) => command.run(session).await,
             Self::Cp(command) => command.run(session).await,
             Self::Sync(command) => command.run(session).await,
+            Self::Data(command) => command.run(session).await,
             Self::Flavors(command) => command.run(session).await,
             Self::Engines(command) => command.run(session).await,
             Self::Algorithms(command) => command.run(session).await,

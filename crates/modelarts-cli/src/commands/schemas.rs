@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::{
-    commands::{api, catalog, console, create, help, jobs, record, setup, sync},
+    commands::{api, catalog, console, create, data, help, jobs, record, setup, sync},
     failure::ErrorDocument,
     follow::{Item, JobEnd},
     output::{Row, SCHEMA_VERSION},
@@ -33,6 +33,8 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<jobs::results::JobResult>();
     all.list::<jobs::download::OutputRow>();
     all.list::<sync::objects::ObjectRow>();
+    all.list::<data::VersionRow>();
+    all.list::<data::RemovalRow>();
     all.document::<jobs::explain::DiagnosisDocument>("diagnosis");
     all.list::<catalog::flavors::FlavorRow>();
     all.list::<catalog::engines::EngineRow>();

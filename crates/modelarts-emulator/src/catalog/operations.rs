@@ -24,6 +24,7 @@ const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
         "obs.DeleteObjects",
         "obs.CreateMultipartUpload",
         "obs.UploadPart",
+        "obs.UploadPartCopy",
         "obs.CompleteMultipartUpload",
         "obs.AbortMultipartUpload",
     ]

@@ -33,6 +33,7 @@ impl Driver {
             }
             self.clear_scratch().await;
         }
+        self.clear_inputs().await;
         let (mut state, kind) = match &ending {
             Ending::Exited(None) => (JobState::Completed, Some(EventKind::Completed)),
             Ending::Exited(Some(_)) | Ending::NodeFault(_) | Ending::Evicted(_) => {
@@ -110,6 +111,15 @@ impl Driver {
         for worker in &self.workers {
             if let Err(error) = self.state.work.runner.clear_scratch(worker.clone()).await {
                 tracing::warn!(job = self.id, %error, "a scratch directory cannot be emptied");
+            }
+        }
+    }
+
+    /// Frees the copies of the inputs when the job ends.
+    async fn clear_inputs(&self) {
+        for worker in &self.workers {
+            if let Err(error) = self.state.work.runner.clear_inputs(worker.clone()).await {
+                tracing::warn!(job = self.id, %error, "the copy of an input cannot be removed");
             }
         }
     }

@@ -379,6 +379,44 @@ impl S3 for ObsService {
         }))
     }
 
+    async fn upload_part_copy(
+        &self,
+        req: S3Request<UploadPartCopyInput>,
+    ) -> Reply<UploadPartCopyOutput> {
+        let input = req.input;
+        let name = ObjectName::parse(&input.bucket, &input.key)?;
+        check_part_number(input.part_number)?;
+        let (id, number) = (input.upload_id, input.part_number);
+        let conditions = Conditions {
+            if_match: input.copy_source_if_match,
+            if_none_match: input.copy_source_if_none_match,
+            if_modified_since: input.copy_source_if_modified_since,
+            if_unmodified_since: input.copy_source_if_unmodified_since,
+        };
+        let (source, mut file) = self.source(input.copy_source, conditions).await?;
+        let range = input.copy_source_range.as_deref().map(Range::parse).transpose();
+        let range = range.map_err(|_| {
+            s3_error!(InvalidArgument, "x-amz-copy-source-range must be bytes=FIRST-LAST.")
+        })?;
+        let bytes = part(range, source.size)?.unwrap_or(0..source.size);
+        let copied = self.run(move |store| {
+            if let Some(file) = &mut file {
+                file.seek(SeekFrom::Start(bytes.start)).map_err(io_error)?;
+            }
+            let content = store.copy_content(file, bytes.end - bytes.start)?;
+            store.store_part(&name, &id, number, content)
+        });
+        let copied = copied.await?;
+        Ok(S3Response::new(UploadPartCopyOutput {
+            copy_part_result: Some(CopyPartResult {
+                e_tag: Some(ETag::Strong(copied.etag)),
+                last_modified: Some(copied.modified.into()),
+                ..CopyPartResult::default()
+            }),
+            ..UploadPartCopyOutput::default()
+        }))
+    }
+
     async fn complete_multipart_upload(
         &self,
         req: S3Request<CompleteMultipartUploadInput>,

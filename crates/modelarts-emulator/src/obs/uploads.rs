@@ -253,7 +253,7 @@ impl ObjectStore {
         }
     }
 
-    /// Copies the content of an object, which has `length` bytes, to a temporary file.
+    /// Copies the next `length` bytes of an object to a temporary file.
     pub(super) fn copy_content(&self, source: Option<File>, length: u64) -> S3Result<Received> {
         let file = self.temporary()?;
         let copied = match source {

@@ -137,6 +137,10 @@ impl Runner {
         self.with_files(worker, WorkerFiles::clear_scratch).await
     }
 
+    pub(crate) async fn clear_inputs(&self, worker: Worker) -> io::Result<()> {
+        self.with_files(worker, WorkerFiles::clear_inputs).await
+    }
+
     pub(crate) async fn export_log(
         &self,
         worker: Worker,

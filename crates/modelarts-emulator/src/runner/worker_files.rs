@@ -92,6 +92,33 @@ impl WorkerFiles {
         }
     }
 
+    /// Removes the copies of the inputs, except those that contain directories of the code, of
+    /// outputs or of logs.
+    pub(super) fn clear_inputs(&self, worker: &Worker) -> io::Result<()> {
+        let root = self.worker_directory(worker);
+        if !root.exists() {
+            return Ok(());
+        }
+        let (directory, request) = (ConfinedDir::open(&root)?, &worker.request);
+        let outputs = request.outputs.iter().map(|output| output.local_dir.clone());
+        let others = [request.code_copy(), ContainerPath::from_static(MA_LOG_DIR)];
+        let others: Vec<_> = outputs.chain(others).collect();
+        for input in &request.inputs {
+            let path = input.local_dir.relative();
+            if others.iter().any(|other| other.relative().starts_with(path)) {
+                continue;
+            }
+            // A symbolic link in place of the copy is removed, not followed.
+            let parent = directory.resolve(path.parent().unwrap_or(path));
+            let copy = parent.map(|parent| parent.join(path.file_name().unwrap_or_default()));
+            match copy.and_then(fs::remove_dir_all) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
         directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;

@@ -226,7 +226,7 @@ impl Code {
         if bucket.exists(self.manifest.key()).await? {
             let summary = self.unchanged();
             report_unchanged(&summary, on_progress);
-            return Ok(Sent::Whole(StagedDir { path, summary }));
+            return Ok(Sent::Whole(StagedDir::new(path, summary)));
         }
         let sync = obs
             .sync_up(&self.directory.path, self.path.to_string())
@@ -236,7 +236,7 @@ impl Code {
             .dry_run(dry_run);
         let sent = run(sync, on_progress).await;
         if dry_run {
-            return Ok(Sent::Whole(StagedDir { path, summary: sent? }));
+            return Ok(Sent::Whole(StagedDir::new(path, sent?)));
         }
         let (files, listing) = (self.files.clone(), Arc::clone(&self.listing));
         let rewritten = blocking(move || Ok(rewritten(&files, &listing))).await?;
@@ -249,7 +249,7 @@ impl Code {
         let files = self.files.clone();
         let manifest = blocking(move || Manifest::new(directory, files, now).to_json());
         bucket.put(self.manifest.key(), manifest.await?).await?;
-        Ok(Sent::Whole(StagedDir { path, summary }))
+        Ok(Sent::Whole(StagedDir::new(path, summary)))
     }
 
     /// Returns the summary for code that OBS already has.
@@ -292,21 +292,7 @@ pub fn left_out(directory: impl AsRef<Path>) -> Result<Vec<Skipped>, Error> {
 
 /// Lists the files of the code, and the files that are left out. Blocks.
 fn list(root: &Path, excluded: &[String]) -> Result<Listing, Error> {
-    let listing = files::list_code(root, excluded)?;
-    let (mut files, mut skipped) = (listing.files, listing.skipped);
-    let mut keys = Vec::new();
-    for (path, file) in &files {
-        let is_key = is_key_file(&file.path, file.stamp.size);
-        if is_key.map_err(|failure| error::local("reading", &file.path, &failure))? {
-            keys.push(path.clone());
-        }
-    }
-    for path in keys {
-        files.remove(&path);
-        let reason = SkipReason::PrivateKey;
-        skipped.push(Skipped { path, reason });
-    }
-    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    let Listing { files, skipped } = without_keys(files::list_code(root, excluded)?)?;
     if files.is_empty() {
         let message = format!("the code directory {} must have files", root.display());
         let advice = match skipped.len() {
@@ -316,6 +302,24 @@ fn list(root: &Path, excluded: &[String]) -> Result<Listing, Error> {
         return Err(invalid(message).with_advice(Some(advice)));
     }
     Ok(Listing { files, skipped })
+}
+
+/// Leaves out the files whose contents are a private key. Blocks.
+pub(super) fn without_keys(mut listing: Listing) -> Result<Listing, Error> {
+    let mut keys = Vec::new();
+    for (path, file) in &listing.files {
+        let is_key = is_key_file(&file.path, file.stamp.size);
+        if is_key.map_err(|failure| error::local("reading", &file.path, &failure))? {
+            keys.push(path.clone());
+        }
+    }
+    for path in keys {
+        listing.files.remove(&path);
+        let reason = SkipReason::PrivateKey;
+        listing.skipped.push(Skipped { path, reason });
+    }
+    listing.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
 }
 
 /// Checks that the boot file is not among the files that are left out.
@@ -339,7 +343,7 @@ fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(),
 
 /// Returns the files with their checksums from the cache, or computes the checksums. A file that is
 /// rewritten meanwhile is read again once. Blocks.
-fn hash_files(
+pub(super) fn hash_files(
     obs: &Obs,
     root: &Path,
     listing: &mut BTreeMap<String, LocalFile>,
@@ -412,7 +416,7 @@ fn hash(name: &str, files: &[File]) -> String {
 
 /// Returns the path of a file that was rewritten or deleted after it was read, if there is one. A
 /// file that has become longer still begins with what was sent. Blocks.
-fn rewritten(files: &[File], listing: &Listing) -> Option<PathBuf> {
+pub(super) fn rewritten(files: &[File], listing: &Listing) -> Option<PathBuf> {
     let is_same = |known: &&File| {
         let Some(file) = listing.files.get(&known.path) else {
             return true;

@@ -14,7 +14,7 @@ use crate::{
     staging::{
         StagedDir, Staging,
         code::{Code, Sent},
-        data::Data,
+        data::{Data, DataVersioning},
         key_step, url,
     },
     sync::progress::Progress,
@@ -46,6 +46,7 @@ impl CreateJobExt for CreateJob {
             code: None,
             excluded: Vec::new(),
             data: Vec::new(),
+            versioning: DataVersioning::Auto,
             outputs: Vec::new(),
             has_fixed_outputs: false,
             on_progress: Arc::new(|_, _| {}),
@@ -69,6 +70,7 @@ pub struct StageJob {
     /// Paths in the code directory that are not sent.
     excluded: Vec<String>,
     data: Vec<(String, PathBuf)>,
+    versioning: DataVersioning,
     outputs: Vec<String>,
     /// `true` if the addresses of the outputs depend on the name of the job alone.
     has_fixed_outputs: bool,
@@ -155,6 +157,12 @@ impl StageJob {
         let (name, directory) = (name.into(), directory.as_ref().to_owned());
         self.data.retain(|(other, _)| *other != name);
         self.data.push((name, directory));
+        self
+    }
+
+    /// Sets the handling of data directories that are too large to be versioned by themselves.
+    pub fn data_version(mut self, versioning: DataVersioning) -> Self {
+        self.versioning = versioning;
         self
     }
 
@@ -288,7 +296,7 @@ impl StageJob {
         };
         let mut data = Vec::new();
         for (name, directory) in &self.data {
-            let directory = Data::find(staging, directory).await?;
+            let directory = Data::find(staging, directory, self.versioning).await?;
             let url = url(&directory.path);
             job = set_address(job, "inputs", name, &url)?;
             data.push((name, directory));
@@ -305,7 +313,7 @@ impl StageJob {
             outputs.push((name.clone(), path));
         }
 
-        let job = job.look_up().await?;
+        let mut job = job.look_up().await?;
         let mut report = job.check();
         if let Some(code) = &code {
             // Both reports contain the violations of rules on the name of the boot file.
@@ -320,8 +328,10 @@ impl StageJob {
         }
         (self.on_checked)(&report.into_result("the job")?);
         let mut changes = Vec::new();
-        for (_, directory) in &data {
-            changes.push(directory.compare(staging, text("workspace_id")).await?);
+        for (name, directory) in &data {
+            let compared = directory.compare(staging, text("workspace_id"), dry_run).await?;
+            job = set_address(job, "inputs", name, &url(&compared.path))?;
+            changes.push(compared);
         }
 
         let mut staged = StagedJob { job, code: None, data: Vec::new(), outputs };

@@ -9,7 +9,9 @@ use serde::Serialize;
 use crate::staging::{LocalDir, git::Revision};
 
 /// Version of the format of the manifest.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
+/// Name and version of this crate.
+pub(super) const TOOL: &str = concat!("modelarts-obs ", env!("CARGO_PKG_VERSION"));
 
 /// Origin and files of a staged code directory.
 #[derive(Debug, Serialize)]
@@ -39,11 +41,10 @@ impl Manifest {
     /// Creates the manifest of a directory. Blocks.
     pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
         let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
-        let created = jiff::Timestamp::try_from(now).ok();
         Self {
             version: VERSION,
-            created: created.map(|now| now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
-            tool: concat!("modelarts-obs ", env!("CARGO_PKG_VERSION")),
+            created: rfc3339(now),
+            tool: TOOL,
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             git: Revision::find(&directory.path, &paths),
             name: directory.name,
@@ -52,8 +53,18 @@ impl Manifest {
     }
 
     pub(super) fn to_json(&self) -> Result<Bytes, Error> {
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::new(ErrorKind::Unexpected, format!("the manifest: {error}")))?;
-        Ok(text.into())
+        to_json(self)
     }
+}
+
+/// Formats a time in whole seconds.
+pub(super) fn rfc3339(time: SystemTime) -> Option<String> {
+    let time = jiff::Timestamp::try_from(time).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+pub(super) fn to_json(manifest: &impl Serialize) -> Result<Bytes, Error> {
+    let text = serde_json::to_vec_pretty(manifest)
+        .map_err(|error| Error::new(ErrorKind::Unexpected, format!("the manifest: {error}")))?;
+    Ok(text.into())
 }

@@ -54,8 +54,12 @@
 //! - code: `obs://BUCKET/PREFIX/code/<hash>/<name>/`; `<hash>` is the first 16 digits of a SHA-256
 //!   over paths, executable bits and contents
 //! - manifest: `obs://BUCKET/PREFIX/code/<hash>/manifest.json`
-//! - data: `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`; `<hash>` is the first 16 digits of a
-//!   SHA-256 over the project, the machine id, the host name and the path of the directory
+//! - data: `obs://BUCKET/PREFIX/data/<user>/<hash>/<version>/<name>/`; `<hash>` is the first 16 digits
+//!   of a SHA-256 over the project, the machine id, the host name and the path of the directory, and
+//!   `<version>` is `v-` with 16 random digits, in a local directory those of a SHA-256 over paths
+//!   and contents
+//! - manifest: `obs://BUCKET/PREFIX/data/<user>/<hash>/<version>.json`
+//! - data that is not versioned: `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`
 //! - output: `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/`
 //!
 //! For code and data, `<name>` is the name of the local directory, which the service keeps: code
@@ -69,28 +73,42 @@
 //! `dirty`, if the directory is in a repository with a commit and git is installed. `dirty` is
 //! `true` if a file differs from the commit or is not in it, or if a file of the commit is missing.
 //!
-//! Data is mirrored: the objects of deleted files are deleted. If a job that has not ended reads
-//! changed data, [`Staging::data`] returns an error and uploads nothing.
+//! Data of up to 5,000 files and 2 GB has a version for each of its contents. The objects of a version
+//! do not change, so that a job never reads data that changed after its submission. The manifest is
+//! uploaded last and deleted first. It is a JSON object with the fields `version` (1), `created`,
+//! `tool`, `user`, `host`, `directory`, `name`, `workspaces` (those of the jobs for which the version
+//! was staged, except the default one), and `files` (each with `path`, `size`, `sha256`). A version
+//! that is used again more than 12 hours later gets its manifest anew. [`Staging::data`] removes
+//! versions of the same directory that no job names and that were not used for 24 hours, and
+//! [`Staging::remove_data`] removes versions on request.
+//!
+//! Larger data is not versioned, unless [`DataVersioning::New`] is set. It is mirrored: the objects of
+//! deleted files are deleted. If a job that has not ended reads changed data, [`Staging::data`] returns
+//! an error and uploads nothing.
 //!
 //! Staging deletes no code and no outputs of jobs. Lifecycle rules of the bucket can delete old
 //! objects below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the manifest is
 //! newer than the files and would expire later, and a job that is submitted in between would start
-//! without code.
+//! without code. A version of data that lacks objects is not used again.
 
 mod code;
 mod data;
+mod data_address;
 mod git;
 mod job;
 mod local_places;
 mod manifest;
 mod outputs;
 mod readers;
+mod versions;
 
 pub use code::{StageCode, left_out};
-pub use data::StageData;
+pub use data::{DataVersioning, StageData};
+pub use data_address::DataAddress;
 pub use job::{CreateJobExt, StageJob, StagedJob, StagedPart};
 pub use local_places::{LocalInput, LocalPlaces};
 pub use outputs::{DownloadOutputs, DownloadedOutput, JobExt};
+pub use versions::{DataRemoval, DataVersion};
 
 use std::path::{Path, PathBuf};
 
@@ -216,11 +234,20 @@ impl Staging {
 pub struct StagedDir {
     /// Address in OBS, whose last segment is the name of the local directory.
     pub path: ObsPath,
-    /// Files that were uploaded, files that OBS already had, and files that were left out.
+    /// Files that were uploaded, files that OBS already had, and files that were left out. Files
+    /// that OBS has copied from an earlier version of data count as files that it already had.
     pub summary: Summary,
+    /// Id of the version of data; `None` for code, and for data that is not versioned.
+    pub version: Option<String>,
+    /// `true` if this call made the version, or would make it in a dry run.
+    pub is_new_version: bool,
 }
 
 impl StagedDir {
+    fn new(path: ObsPath, summary: Summary) -> Self {
+        Self { path, summary, version: None, is_new_version: false }
+    }
+
     /// Returns the address as a job requires it, with a slash at the end.
     #[must_use]
     pub fn url(&self) -> String {

@@ -1,9 +1,9 @@
-//! Search for jobs that read objects and have not ended.
+//! Search for jobs that read objects.
 
 use std::{collections::BTreeSet, iter, path::Path};
 
 use futures::TryStreamExt;
-use modelarts_ext::{Client, Error, Filter, Job, types::Phase};
+use modelarts_ext::{Client, Error, ErrorKind, Filter, Job, types::Phase};
 use serde_json::Value;
 
 use crate::address::{ObsPath, invalid};
@@ -23,22 +23,8 @@ pub(super) async fn require_none(
     path: &ObsPath,
     directory: &Path,
 ) -> Result<(), Error> {
-    let mut found = BTreeSet::new();
-    let other = workspace.filter(|id| *id != DEFAULT_WORKSPACE);
-    for workspace in iter::once(None).chain(other.map(Some)) {
-        let ended = [Phase::Completed, Phase::Failed, Phase::Terminated, Phase::Abnormal];
-        let jobs = client.training_jobs().list();
-        let jobs = jobs.filter(Filter::phase().is_not_in(ended));
-        let mut jobs = match workspace {
-            Some(workspace) => jobs.workspace(workspace).stream(),
-            None => jobs.stream(),
-        };
-        while let Some(job) = jobs.try_next().await? {
-            if !job.is_final() && reads(&job, path) {
-                found.insert(job.to_string());
-            }
-        }
-    }
+    let jobs = of(client, workspace, &[path], false).await?;
+    let found: BTreeSet<_> = jobs.into_iter().flatten().map(|job| job.to_string()).collect();
     if found.is_empty() {
         return Ok(());
     }
@@ -59,10 +45,51 @@ pub(super) async fn require_none(
     )))
 }
 
-/// Returns `true` if an input or a volume of a job is at, above or below an address.
-fn reads(job: &Job, path: &ObsPath) -> bool {
-    let details = serde_json::to_value(job).unwrap_or_default();
-    names_overlap(&details, path, false)
+/// Returns the jobs that read objects at, above or below each address, in the default workspace and
+/// in other workspaces. Without `with_ended`, returns only those that have not ended.
+///
+/// # Errors
+/// Returns an error if a list cannot be read to its end, or has rows that cannot be decoded.
+pub(super) async fn of<'a>(
+    client: &Client,
+    workspaces: impl IntoIterator<Item = &'a str>,
+    paths: &[&ObsPath],
+    with_ended: bool,
+) -> Result<Vec<Vec<Job>>, Error> {
+    let mut found = vec![Vec::new(); paths.len()];
+    let others = workspaces.into_iter().filter(|id| *id != DEFAULT_WORKSPACE);
+    for workspace in iter::once(None).chain(others.map(Some)) {
+        let mut jobs = client.training_jobs().list();
+        if !with_ended {
+            let ended = [Phase::Completed, Phase::Failed, Phase::Terminated, Phase::Abnormal];
+            jobs = jobs.filter(Filter::phase().is_not_in(ended));
+        }
+        if let Some(workspace) = workspace {
+            jobs = jobs.workspace(workspace);
+        }
+        let mut pages = jobs.pages();
+        while let Some(page) = pages.try_next().await? {
+            if page.skipped > 0 {
+                let message = "the list of jobs has rows that cannot be decoded";
+                return Err(Error::new(ErrorKind::Decode, message));
+            }
+            for job in page.items.iter().filter(|job| with_ended || !job.is_final()) {
+                // A row of the list can lack fields of the job.
+                let read = match job.details().algorithm.is_some() {
+                    true => None,
+                    false => Some(job.get().await?),
+                };
+                let details = serde_json::to_value(read.as_ref().unwrap_or(job));
+                let details = details.unwrap_or_default();
+                for (path, readers) in paths.iter().zip(&mut found) {
+                    if names_overlap(&details, path, false) {
+                        readers.push(job.clone());
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns `true` if a value contains an address at, above or below `path`. `is_source` is `true`

@@ -1,6 +1,7 @@
 //! Objects of one bucket, through the crate `object_store`.
 
 use std::{
+    ops::Range,
     path::PathBuf,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
@@ -12,6 +13,7 @@ use object_store::{
     aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer},
     client::{HttpClient, HttpRequest, HttpRequestBody},
     multipart::MultipartStore,
+    path::Path,
 };
 use url::Url;
 
@@ -81,6 +83,7 @@ pub(crate) struct Service {
     keys: Arc<KeyProvider>,
     http: HttpClient,
     url: Url,
+    bucket: String,
     region: String,
 }
 
@@ -113,6 +116,7 @@ impl Store {
             keys: Arc::clone(&connection.keys),
             http: HttpClient::new(connection.http.clone()),
             url,
+            bucket: bucket.to_owned(),
             region: connection.region.clone(),
         })))
     }
@@ -196,14 +200,51 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Copies a range of an object of this bucket to a part of an upload, inside OBS. Returns the
+    /// entity tag of the part. Parts are numbered from 0.
+    pub(crate) async fn copy_part(
+        &self,
+        from: &Path,
+        range: Range<u64>,
+        (to, upload, part): (&Path, &str, usize),
+    ) -> object_store::Result<String> {
+        let Self::Service(service) = self else {
+            return Err(object_store::Error::NotSupported { source: "copies of parts".into() });
+        };
+        let (to, upload) = (encoded(to.as_ref()), encoded(upload));
+        let base = service.url.as_str().trim_end_matches('/');
+        let url = format!("{base}/{to}?partNumber={}&uploadId={upload}", part + 1);
+        let source = format!("/{}/{}", service.bucket, encoded(from.as_ref()));
+        let range = format!("bytes={}-{}", range.start, range.end - 1);
+        let headers = [("x-amz-copy-source", source.as_str()), ("x-amz-copy-source-range", &range)];
+        let text = service.put(&url, String::new(), &headers).await?;
+        let tag = text.split_once("<ETag>").and_then(|(_, rest)| rest.split_once("</ETag>"));
+        let tag = tag.map(|(tag, _)| tag.replace("&quot;", "\"").replace("&#34;", "\""));
+        // An error can follow a response with the status 200.
+        tag.ok_or_else(|| failed(text.into()))
+    }
+}
+
+/// Encodes a path for a URL, as the signature requires it.
+fn encoded(path: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    path.bytes().map(encode).collect()
+}
+
+fn failed(error: Box<dyn std::error::Error + Send + Sync>) -> object_store::Error {
+    object_store::Error::Generic { store: "OBS", source: error }
+}
+
 impl Service {
     /// Creates the bucket. In the S3-compatible API of OBS, the request contains the region as
     /// `LocationConstraint` (`en-us_topic_0125560305`), except for [`DEFAULT_REGION`].
     async fn create_bucket(&self) -> object_store::Result<()> {
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            object_store::Error::Generic { store: "OBS", source: error }
-        };
-        let keys = self.keys.keys().await.map_err(|error| failed(error.into()))?;
         let body = match self.region.as_str() {
             DEFAULT_REGION => String::new(),
             region => format!(
@@ -211,20 +252,69 @@ impl Service {
                  <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
             ),
         };
+        self.put(self.url.as_str(), body, &[]).await.map(drop)
+    }
+
+    /// Sends a signed PUT request. Returns the body of the response.
+    async fn put(
+        &self,
+        url: &str,
+        body: String,
+        headers: &[(&'static str, &str)],
+    ) -> object_store::Result<String> {
+        let keys = self.keys.keys().await.map_err(|error| failed(error.into()))?;
         let mut request = HttpRequest::new(HttpRequestBody::from(body));
         *request.method_mut() = http::Method::PUT;
-        *request.uri_mut() = self
-            .url
-            .as_str()
-            .parse()
-            .map_err(|error: http::uri::InvalidUri| failed(error.into()))?;
+        *request.uri_mut() =
+            url.parse().map_err(|error: http::uri::InvalidUri| failed(error.into()))?;
+        for (name, value) in headers {
+            let value = value.parse();
+            let value =
+                value.map_err(|error: http::header::InvalidHeaderValue| failed(error.into()))?;
+            request.headers_mut().insert(*name, value);
+        }
         AwsAuthorizer::new(&keys, "s3", &self.region).try_authorize(&mut request, None)?;
         let response = self.http.execute(request).await.map_err(|e| failed(e.into()))?;
         let (parts, body) = response.into_parts();
-        if parts.status.is_success() {
-            return Ok(());
-        }
         let text = body.bytes().await.map_err(|error| failed(error.into()))?;
-        Err(failed(String::from_utf8_lossy(&text).into_owned().into()))
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match parts.status.is_success() {
+            true => Ok(text),
+            false => Err(failed(text.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use modelarts_emulator::Emulator;
+    use modelarts_ext::ClientBuilder;
+    use object_store::multipart::PartId;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_object_is_copied_by_parts_inside_obs() {
+        let emulator = Emulator::builder().start().await.unwrap();
+        let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
+        let bucket = crate::Obs::new(&client).unwrap().bucket("my-bucket").unwrap();
+        bucket.create().await.unwrap();
+        let contents: Vec<u8> = (0..300_000_u32).map(|number| number as u8).collect();
+        bucket.put("a b+c/\u{fc}%2F", contents.clone()).await.unwrap();
+        let (from, to) = (Path::parse("a b+c/\u{fc}%2F").unwrap(), Path::parse("to +").unwrap());
+        let store = bucket.store();
+        let parts = store.parts().unwrap();
+        let id = parts.create_multipart(&to).await.unwrap();
+        let mut copied = Vec::new();
+        for (part, range) in [0..200_000, 200_000..300_000].into_iter().enumerate() {
+            let content_id = store.copy_part(&from, range, (&to, &id, part)).await.unwrap();
+            copied.push(PartId { content_id });
+        }
+        parts.complete_multipart(&to, &id, copied).await.unwrap();
+        assert!(bucket.get("to +").await.unwrap() == contents);
+        let missing = Path::parse("none").unwrap();
+        let error = store.copy_part(&missing, 0..1, (&to, &id, 0)).await.unwrap_err();
+        assert_eq!(error::convert(&error, "copying").code(), Some("NoSuchKey"));
+        emulator.shutdown().await;
     }
 }

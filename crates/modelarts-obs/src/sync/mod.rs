@@ -116,6 +116,7 @@ mod write_file;
 pub use progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent};
 
 use std::{
+    collections::BTreeMap,
     future::IntoFuture,
     path::{Path, PathBuf},
     sync::Arc,
@@ -149,6 +150,8 @@ pub struct DirectorySync {
     excluded: Vec<String>,
     /// Files of an upload, if they were listed before.
     listing: Option<Arc<files::Listing>>,
+    /// Addresses of objects with the contents of files, which are copied instead of sent.
+    copies: BTreeMap<String, ObsPath>,
     options: Options,
 }
 
@@ -198,8 +201,8 @@ impl Obs {
         DirectorySync::new(self, Direction::Down(from.into(), directory))
     }
 
-    /// Copies the objects below an address to another address. OBS copies objects of up to 5 GiB
-    /// within one bucket. The contents of all others pass through this machine, and their copies
+    /// Copies the objects below an address to another address. OBS copies objects within one bucket,
+    /// those above 5 GiB in parts. The contents of all others pass through this machine, and their copies
     /// have no metadata except the SHA-256.
     ///
     /// # Errors
@@ -217,6 +220,7 @@ impl DirectorySync {
             direction,
             excluded: Vec::new(),
             listing: None,
+            copies: BTreeMap::new(),
             options: Options {
                 delete: false,
                 dry_run: false,
@@ -252,6 +256,12 @@ impl DirectorySync {
     /// Uploads files that were listed before, with the contents that they had then.
     pub(crate) fn listing(mut self, listing: Arc<files::Listing>) -> Self {
         self.listing = Some(listing);
+        self
+    }
+
+    /// Copies objects in place of files with the same contents, by the paths of the files.
+    pub(crate) fn copies(mut self, copies: BTreeMap<String, ObsPath>) -> Self {
+        self.copies = copies;
         self
     }
 
@@ -317,7 +327,7 @@ impl DirectorySync {
         let (obs, options) = (&self.obs, self.options);
         match self.direction {
             Direction::Up(path, to) => {
-                let source = (path, self.excluded, self.listing);
+                let source = (path, self.excluded, self.listing, self.copies);
                 run::up(obs, source, to.parse()?, options, reporter).await
             }
             Direction::Down(from, directory) => {

@@ -1,6 +1,7 @@
 //! Uploads, downloads and copies of directories: both sides are listed, and then synchronized.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use crate::{
     address::{ObsPath, invalid},
-    bucket::Bucket,
+    bucket::{Bucket, object_path},
     obs::Obs,
     sync::{
         download::Downloads,
@@ -20,17 +21,20 @@ use crate::{
         plan::find_conflict,
         progress::Reporter,
         side::{Checksums, Side, find_object, list_objects},
-        source::SourceItem,
+        source::{Object, SourceItem},
         synchronization::{Options, Synchronization, Transfers},
         upload::Uploads,
     },
 };
 
-/// Uploads a directory, without the excluded paths, or a single file to an address. `listing` are
-/// the files of the directory, if they are known.
+/// Source of an upload: a directory with excluded paths and, if they are known, its files, or a single
+/// file. Objects are copied in place of the files with some paths.
+type Upload = (PathBuf, Vec<String>, Option<Arc<Listing>>, BTreeMap<String, ObsPath>);
+
+/// Uploads a directory or a single file to an address.
 pub(crate) async fn up(
     obs: &Obs,
-    (path, excluded, listing): (PathBuf, Vec<String>, Option<Arc<Listing>>),
+    (path, excluded, listing, copies): Upload,
     address: ObsPath,
     options: Options,
     reporter: &Arc<Reporter>,
@@ -82,7 +86,14 @@ pub(crate) async fn up(
         let (path, stamp) = (file.path.clone(), file.stamp);
         (name.clone(), SourceItem::File { path, stamp })
     };
-    let source = Side { items: listing.files.iter().map(file).collect(), checksums };
+    let mut items: BTreeMap<_, _> = listing.files.iter().map(file).collect();
+    for (name, from) in copies {
+        if let Some(item) = items.get_mut(&name) {
+            let (bucket, path) = (obs.bucket(from.bucket())?, object_path(from.key())?);
+            *item = SourceItem::Object(Object { bucket, path, size: item.size(), etag: None });
+        }
+    }
+    let source = Side { items, checksums };
     let limits = Arc::new(Limits::new(options.transfers, obs.throttled()));
     let transfers = Transfers::Up(uploads(obs, bucket, address, &limits, reporter));
     let run = Synchronization {

@@ -26,7 +26,7 @@ use crate::{
         limits::Limits,
         parts::{MULTIPART_FROM, Origin, UploadHeader, part_size},
         progress::Reporter,
-        source::{SourceItem, changed},
+        source::{Object, SourceItem, changed},
     },
 };
 
@@ -123,10 +123,7 @@ impl Uploads {
         let SourceItem::Object(object) = source else {
             return Ok(None);
         };
-        // A copy in a local directory would be a hard link, which later changes together with the
-        // original.
-        let same = object.bucket.is_same(&self.bucket) && self.store().has_metadata();
-        if !same || object.size > MAX_COPY {
+        if !self.copies_on_server(object) || object.size > MAX_COPY {
             return Ok(None);
         }
         let _permit = self.limits.request().await;
@@ -137,6 +134,12 @@ impl Uploads {
         let doing = || format!("{} to {path}", object.doing("copying"));
         self.store().call(doing, copy).await?;
         Ok(Some(Sent::Object { sha256: None, etag: None }))
+    }
+
+    /// Returns `true` if OBS can copy an object. A copy in a local directory would be a hard link,
+    /// which later changes together with the original.
+    fn copies_on_server(&self, object: &Object) -> bool {
+        object.bucket.is_same(&self.bucket) && self.store().has_metadata()
     }
 
     /// Uploads contents in one request, except private keys. Returns the checksum of the bytes.
@@ -355,10 +358,22 @@ impl Uploads {
             let range = start..start + header.length(part);
             async move {
                 let length = range.end - range.start;
-                let _contents = uploads.limits.bytes(length).await;
-                let bytes = source.read(range, &uploads.limits).await?;
-                let _permit = uploads.limits.request().await;
-                let tag = uploads.put_part(&path, &id, part, bytes).await?;
+                let tag = match &source {
+                    SourceItem::Object(object) if uploads.copies_on_server(object) => {
+                        let _permit = uploads.limits.request().await;
+                        let target = (&path, id.as_str(), part);
+                        let store = uploads.store();
+                        let copy = || store.copy_part(&object.path, range.clone(), target);
+                        let copied = store.with_renewal(copy).await;
+                        copied.map_err(|error| error::convert(&error, &uploads.doing(&path)))?
+                    }
+                    _ => {
+                        let _contents = uploads.limits.bytes(length).await;
+                        let bytes = source.read(range, &uploads.limits).await?;
+                        let _permit = uploads.limits.request().await;
+                        uploads.put_part(&path, &id, part, bytes).await?
+                    }
+                };
                 let mut upload = upload.lock();
                 upload.journal.record(part, &tag);
                 upload.done.insert(part, tag);

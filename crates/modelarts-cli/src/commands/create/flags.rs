@@ -7,7 +7,10 @@ use modelarts_console::parameters::{Flag, Method, Parameter, parameters};
 use modelarts_ext::CreateJob;
 
 use crate::commands::{
-    create::values::{Channel, DataSet, Mount, Pair, Topic, Variable},
+    create::{
+        data_versions::DataVersionFlag,
+        values::{Channel, DataSet, Mount, Pair, Topic, Variable},
+    },
     jobs::{time_span, whole_number},
 };
 
@@ -55,6 +58,9 @@ pub(crate) struct JobFlags {
     /// Input: a local directory or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
     #[arg(long, value_name = "[NAME=]DIR", help_heading = "Data")]
     pub(crate) data: Vec<Channel>,
+    /// Version of local data that has changed.
+    #[arg(long, value_enum, default_value_t, value_name = "VERSION", help_heading = "Data")]
+    pub(crate) data_version: DataVersionFlag,
     /// Input from a data set of the service; may be repeated.
     #[arg(long, value_name = "NAME=ID[:VERSION]", help_heading = "Data")]
     pub(crate) dataset: Vec<DataSet>,

@@ -3,27 +3,37 @@
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use modelarts_ext::{CreateJob, validation::Warning};
 use modelarts_obs::{
     CreateJobExt, Progress, Staging, SyncEvent,
-    staging::{StageJob, StagedDir, StagedPart},
+    staging::{DataVersioning, StageJob, StagedDir, StagedPart},
     sync::{Amount, Summary},
 };
 
 use crate::{
-    commands::create::draft::{Draft, path_below},
+    commands::create::{
+        data_versions::record_uses,
+        draft::{Draft, path_below},
+    },
+    confirmation::confirm,
     failure::Failure,
     output::one_line,
-    progress::{ProgressBars, TransferBar, amount, left_out_in_words},
+    progress::{ProgressBars, TransferBar, amount, count, left_out_in_words},
     state::written,
     terminal::{Emphasis, Terminal},
 };
 
 /// Width of the label column of the lines on stderr.
 const LABEL: usize = 13;
+/// Minimum size of a file that is sent in parts, and the size of the parts, in bytes.
+const MULTIPART_FROM: u64 = 16 << 20;
+const PART: u64 = 8 << 20;
 
 /// Prints a line on stderr that reports a finished step.
 pub(crate) fn done(label: &str, text: &str) {
@@ -45,7 +55,7 @@ fn print_warnings(warnings: &[Warning]) {
 
 impl Draft {
     pub(crate) fn stage(&self, staging: &Staging) -> StageJob {
-        let mut stage = self.job.clone().stage(staging);
+        let mut stage = self.job.clone().stage(staging).data_version(self.versioning);
         if let Some((directory, boot_file)) = &self.code {
             stage = stage.code(directory, boot_file.as_deref());
             // The results of this program are no part of the code, also if it is called again.
@@ -60,6 +70,43 @@ impl Draft {
             stage = stage.output(name);
         }
         stage.on_checked(print_warnings)
+    }
+
+    /// Asks on a terminal before new versions of data are made that `--data-version new` requests.
+    /// `yes` replaces the answer.
+    pub(crate) async fn confirm_versions(
+        &self,
+        staging: &Staging,
+        terminal: Terminal,
+        yes: bool,
+    ) -> Result<(), Failure> {
+        if self.versioning != DataVersioning::New || yes || !terminal.interactive {
+            return Ok(());
+        }
+        for (name, directory) in &self.data {
+            let requests = Arc::<AtomicU64>::default();
+            let counted = Arc::clone(&requests);
+            let stage = staging.data(directory).version(self.versioning).dry_run(true);
+            let planned = stage.on_progress(move |progress| {
+                let requests = match &progress.event {
+                    SyncEvent::Transferred { bytes, .. } if *bytes >= MULTIPART_FROM => {
+                        2 + bytes.div_ceil(PART)
+                    }
+                    SyncEvent::Transferred { .. } | SyncEvent::Skipped(_) => 1,
+                    _ => 0,
+                };
+                counted.fetch_add(requests, Ordering::Relaxed);
+            });
+            let planned = planned.await?;
+            if planned.is_new_version {
+                let summary = planned.summary;
+                let requests = count(requests.load(Ordering::Relaxed), "request");
+                let (sent, copied) = (amount(summary.transferred), amount(summary.unchanged));
+                let what = format!("make a version of {name}: send {sent}, copy {copied} in OBS");
+                confirm(terminal, yes, format!("{what}, {requests}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Looks up the settings of the job on the service, checks the job, and prints the warnings.
@@ -77,6 +124,7 @@ impl Draft {
         staging: &Staging,
         terminal: Terminal,
     ) -> Result<(CreateJob, Option<String>), Failure> {
+        record_uses(&self.job.body(), staging).await;
         if !self.needs_staging() {
             return Ok((self.looked_up().await?, None));
         }
@@ -96,7 +144,16 @@ impl Draft {
             note_grown(code);
         }
         for (name, data) in &staged.data {
-            done(name, &sent(data, None));
+            let version = match (&data.version, data.is_new_version) {
+                (None, _) => ", not versioned".to_owned(),
+                (Some(id), false) => format!(", version {id}"),
+                (Some(id), true) => match data.summary.unchanged.files {
+                    0 => format!(", new version {id}"),
+                    copied => format!(", {copied} copied, new version {id}"),
+                },
+            };
+            let sent = sent(data, None);
+            done(name, &format!("{}{version})", sent.trim_end_matches(')')));
             note_grown(data);
         }
         Ok((staged.job, staged.code.as_ref().map(StagedDir::url)))

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use modelarts_ext::{
-    Client, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
+    Client, Error, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
     types::CreateTrainJobTagsRequest,
 };
 use modelarts_obs::Staging;
@@ -19,7 +19,8 @@ use crate::job_reference::remember_here;
 use crate::{
     commands::{
         create::{
-            choices::complete, draft::Draft, outputs::named_outputs, staging::done, values::Pair,
+            choices::complete, data_versions::differences, draft::Draft, outputs::named_outputs,
+            staging::done, values::Pair,
         },
         jobs::{
             download::{Received, receive_outputs},
@@ -68,6 +69,9 @@ pub(crate) struct SubmitFlags {
     /// repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) tag: Vec<Pair>,
+    /// Makes versions of large data that --data-version new requests without a question.
+    #[arg(short, long, help_heading = "Data")]
+    pub(crate) yes: bool,
     /// Submits the job even if it may overwrite the outputs of another job, or existing files.
     #[arg(long, help_heading = "Data")]
     pub(crate) overwrite_outputs: bool,
@@ -136,7 +140,13 @@ impl Target<'_> {
             IfExists::Fail => job.submit().await,
             IfExists::Adopt => {
                 let name = draft.name();
-                named_outputs(job, &name, &named, &self.staging)?.submit_or_adopt().await
+                let job = named_outputs(job, &name, &named, &self.staging)?;
+                if self.exists
+                    && let Some(known) = job_of_name(&draft, self.client).await?
+                {
+                    differences(&known, &job.body()).iter().for_each(|line| note!("  {line}"));
+                }
+                job.submit_or_adopt().await
             }
         };
         let job = submitted.map_err(|error| draft.refusal(error))?;
@@ -336,6 +346,18 @@ impl Target<'_> {
         let received = receive_outputs(job, None, directory, self.session.terminal).await?;
         received.print_lines();
         Ok(received)
+    }
+}
+
+/// Returns the job with the name of a draft, if it exists.
+pub(crate) async fn job_of_name(draft: &Draft, client: &Client) -> Result<Option<Job>, Error> {
+    let mut jobs = client.training_jobs().list();
+    if let Some(workspace) = draft.job.body()["metadata"]["workspace_id"].as_str() {
+        jobs = jobs.workspace(workspace);
+    }
+    match jobs.get_by_name(&draft.name()).await {
+        Err(error) if error.is_not_found() => Ok(None),
+        found => found.map(Some),
     }
 }
 

@@ -15,8 +15,8 @@ use crate::{
         input_size::require_disk,
         outputs::{named_outputs, require_free_names, require_free_outputs},
         submission::{
-            FollowFlags, IfExists, IfExistsFlag, SubmitFlags, Target, add_tags, printer,
-            require_tags,
+            FollowFlags, IfExists, IfExistsFlag, SubmitFlags, Target, add_tags, job_of_name,
+            printer, require_tags,
         },
     },
     commands::sync::{LeftOut, left_out_lines},
@@ -118,6 +118,7 @@ pub(crate) async fn submit(
     if let Mode::Plan { show_secrets } = mode {
         return print_plan(session, client, &staging, draft, if_exists, show_secrets).await;
     }
+    draft.confirm_versions(&staging, session.terminal, flags.yes).await?;
     let mut interrupt = Interrupt::new();
     let target = Target { session, client, staging, is_local: false, if_exists, exists: !is_new };
     let is_quiet = matches!(mode, Mode::Follow(flags) if flags.quiet);
@@ -143,24 +144,16 @@ pub(crate) async fn submit(
 
 /// Returns `true` if a job with the name of a draft exists.
 async fn exists(draft: &Draft, client: &Client) -> Result<bool, Failure> {
-    let name = draft.name();
     if draft.has_generated_name {
         return Err(Failure::usage(
             "--if-exists adopt: the job must have a name: --name, or metadata.name in the file",
         ));
     }
-    let mut jobs = client.training_jobs().list();
-    if let Some(workspace) = draft.job.body()["metadata"]["workspace_id"].as_str() {
-        jobs = jobs.workspace(workspace);
+    let found = job_of_name(draft, client).await?;
+    if let Some(job) = &found {
+        note!("  Exists       {job}; the creation compares it");
     }
-    match jobs.get_by_name(&name).await {
-        Ok(job) => {
-            note!("  Exists       {job}; the creation compares it");
-            Ok(true)
-        }
-        Err(error) if error.is_not_found() => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    Ok(found.is_some())
 }
 
 /// Returns the staging for code and data, with a bucket if the draft needs one.
@@ -176,6 +169,11 @@ pub(crate) async fn staging(session: &Session, draft: &Draft) -> Result<Staging,
     if !draft.needs_staging() {
         return Ok(staging);
     }
+    require_bucket(staging)
+}
+
+/// Returns a staging that has a bucket.
+pub(crate) fn require_bucket(staging: Staging) -> Result<Staging, Failure> {
     match staging.root() {
         Ok(_) => Ok(staging),
         Err(error) if error.kind() == ErrorKind::Config => Err(Failure::usage(

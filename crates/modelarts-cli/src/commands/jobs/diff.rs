@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::SystemTime};
 use clap::Args;
 use futures::stream;
 use modelarts_ext::Job;
+use modelarts_obs::staging::DataAddress;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,7 +69,8 @@ impl Diff {
 /// Fields that tell how a job went. The others of its document are its times, or follow from them.
 const RESULTS: [&str; 5] = ["phase", "why", "seconds_queued", "seconds_run", "restarts"];
 
-/// Returns the names of two jobs, and the fields that differ: first those of the settings.
+/// Returns the names of two jobs, and the fields that differ: first those of the settings. Data of
+/// one address that is not versioned may differ.
 fn differences(first: &Job, second: &Job) -> Vec<FieldRow> {
     let documents = [first, second].map(|job| {
         let document = JobDocument::new(job, &[], SystemTime::now().into());
@@ -106,6 +108,17 @@ fn differences(first: &Job, second: &Job) -> Vec<FieldRow> {
         fields.dedup();
         let different = fields.into_iter().filter(|field| first.get(*field) != second.get(*field));
         rows.extend(different.map(|field| row(group, field, first.get(field), second.get(field))));
+        if group == "settings" {
+            let inputs = first.iter().filter(|(field, _)| field.starts_with("inputs."));
+            let same = inputs.filter(|(field, url)| second.get(*field) == Some(*url));
+            for (field, url) in same {
+                let Some(name) = field.strip_suffix(".source") else { continue };
+                let data = DataAddress::parse(url).filter(|data| data.version().is_none());
+                let text = data.map(|data| data.to_string());
+                let field = format!("{name}.version");
+                rows.extend(text.map(|text| row(group, &field, Some(&text), Some(&text))));
+            }
+        }
     }
     rows
 }

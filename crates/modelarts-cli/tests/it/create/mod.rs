@@ -8,6 +8,7 @@
 )]
 
 mod check;
+mod data;
 mod delivery;
 mod exit_codes;
 mod fixtures;

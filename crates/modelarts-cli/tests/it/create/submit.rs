@@ -29,7 +29,7 @@ async fn code_and_data_are_sent_and_the_log_is_on_stdout() {
 
     let again = site.submit("--data code/data --env SEED=7").await.code(0);
     let text = stderr(&again);
-    assert_eq!(text.matches("(unchanged, not sent)").count(), 2, "{text}");
+    assert_eq!(text.matches("(unchanged, not sent").count(), 2, "{text}");
 }
 
 /// The program writes its caches below the home directory while it sends the code.

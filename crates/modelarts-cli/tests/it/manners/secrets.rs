@@ -132,6 +132,7 @@ async fn no_command_prints_a_secret() {
         (0, "ls", "obs://my-bucket -o json".to_owned()),
         (0, "sync", "data obs://my-bucket/data".to_owned()),
         (4, "sync", "data obs://no-such-bucket/data -o json".to_owned()),
+        (0, "data", "ls --bucket my-bucket".to_owned()),
         (0, "flavors", "-o json".to_owned()),
         (0, "engines", "-o json".to_owned()),
         (0, "algorithms", "-o json".to_owned()),

@@ -253,3 +253,45 @@ async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again()
     let first = &details["status"]["running_records"][0];
     assert_eq!(first["end_reason"], "node fault");
 }
+
+#[tokio::test]
+async fn the_copies_of_inputs_are_freed_at_the_end_and_nothing_else() {
+    let site = Site::start().await;
+    site.put("bucket/data/a.csv", "1");
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("kept"), "").unwrap();
+    for (name, step) in [
+        ("writes", "open(path, 'a').write('2')"),
+        ("fails", "raise SystemExit(3)"),
+        ("links", "shutil.rmtree(given['data']); os.symlink(OUTSIDE, given['data'])"),
+        (
+            "moves",
+            "parent = os.path.dirname(given['data']); shutil.rmtree(parent); os.symlink(OUTSIDE, parent)",
+        ),
+    ] {
+        let step = step.replace("OUTSIDE", &format!("{:?}", outside.path()));
+        let mut job = site.script(
+            name,
+            &format!(
+                "import os, shutil, sys\n\
+                 given = dict(argument[2:].split('=', 1) for argument in sys.argv[1:])\n\
+                 path = os.path.join(given['data'], 'a.csv')\n\
+                 open(os.path.join(given['out'], 'b.csv'), 'w').write(open(path).read())\n\
+                 {step}\n"
+            ),
+        );
+        let channel =
+            |name: &str, url: &str| json!({"name": name, "remote": {"obs": {"obs_url": url}}});
+        job["algorithm"]["inputs"] = json!([channel("data", "obs://bucket/data/")]);
+        let out = format!("obs://bucket/{name}-out/");
+        job["algorithm"]["outputs"] = json!([channel("out", &out)]);
+        let id = site.run(&job).await;
+        let modelarts = site.worker(&id).join("home/ma-user/modelarts");
+        assert_eq!(names(&modelarts.join("outputs/out_0")), ["b.csv"], "{name}");
+        assert!(!modelarts.join("inputs/data_0/a.csv").exists(), "{name}");
+        assert!(name == "moves" || fs::symlink_metadata(modelarts.join("inputs/data_0")).is_err());
+        assert_eq!(site.read("bucket/data/a.csv"), "1");
+        assert_eq!(site.read(&format!("bucket/{name}-out/b.csv")), "1");
+        assert_eq!(names(outside.path()), ["kept"]);
+    }
+}

@@ -3,13 +3,13 @@
 use std::fs;
 
 use modelarts_ext::ErrorKind;
-use modelarts_obs::sync::Amount;
+use modelarts_obs::{Obs, ObsPath, staging::DataVersioning, sync::Amount};
 
 use super::{ENDLESS, Site};
 use crate::sync::{names, tree, write};
 
 #[tokio::test]
-async fn data_is_mirrored_at_an_address_of_its_own() {
+async fn each_version_of_data_has_an_address_of_its_own() {
     let site = Site::start().await;
     for file in ["one/data/a.csv", "one/data/b/c.csv", "two/data/a.csv"] {
         site.write(file, file);
@@ -21,40 +21,45 @@ async fn data_is_mirrored_at_an_address_of_its_own() {
     let staged = staging.data(&one).await.unwrap();
     let key = staged.path.key().to_owned();
     let steps: Vec<_> = key.split('/').collect();
-    assert_eq!((&steps[..2], steps[4]), (&["modelarts", "data"][..], "data"));
-    assert_eq!((steps.len(), steps[3].len()), (5, 16));
-    let objects = site.emulator.obs_root().join("bucket").join(&key);
-    assert!(tree(&objects) == tree(&one));
+    assert_eq!((&steps[..2], steps[5]), (&["modelarts", "data"][..], "data"));
+    assert_eq!((steps.len(), steps[3].len()), (6, 16));
+    assert_eq!((staged.version.as_deref(), staged.is_new_version), (Some(steps[4]), true));
+    let objects = |path: &ObsPath| site.emulator.obs_root().join("bucket").join(path.key());
+    let first = tree(&one);
+    assert!(tree(&objects(&staged.path)) == first);
     assert_eq!(staged.summary.transferred.files, 3);
     let other = staging.data(site.path("two/data")).await.unwrap();
     assert_ne!(other.path, staged.path);
-    let searches = site.count("ListTrainingJobs");
 
-    // Without changes, the service is not searched for jobs.
     let again = staging.data(&one).await.unwrap();
-    assert_eq!(again.path, staged.path);
+    assert_eq!((&again.path, again.is_new_version), (&staged.path, false));
     assert_eq!(again.summary.transferred, Amount::default());
     assert_eq!(again.summary.unchanged.files, 3);
-    assert_eq!(site.count("ListTrainingJobs"), searches);
 
     // One file gets other contents of the same size, and another file is deleted.
     write(&one.join("a.csv"), "ONE/DATA/A.CSV");
     fs::remove_dir_all(one.join("b")).unwrap();
     let planned = staging.data(&one).dry_run(true).await.unwrap();
-    assert!(objects.join("b/c.csv").exists());
+    assert_eq!(planned.version.as_deref(), Some("v-0000000000000000"));
     let changed = staging.data(&one).await.unwrap();
-    assert_eq!(planned.summary, changed.summary);
-    assert_eq!(changed.summary.transferred.files, 1);
-    assert_eq!(changed.summary.deleted, 1);
-    assert!(tree(&objects) == tree(&one));
-    assert_eq!(names(&objects), [".gitignore", "a.csv"]);
+    assert_ne!(changed.path, staged.path);
+    assert!(tree(&objects(&staged.path)) == first);
+    assert!(tree(&objects(&changed.path)) == tree(&one));
+    assert_eq!(names(&objects(&changed.path)), [".gitignore", "a.csv"]);
+    // The service is not searched for jobs.
+    assert_eq!(site.count("ListTrainingJobs"), 0);
+    // A local directory is the storage of one run, and the same contents have the same address in
+    // the storage of the next run.
+    fs::remove_dir_all(site.emulator.obs_root().join("bucket/modelarts")).unwrap();
+    assert_eq!(staging.data(&one).await.unwrap().path, changed.path);
 }
 
 #[tokio::test]
 async fn the_address_of_data_depends_on_project_machine_and_path() {
     let site = Site::start().await;
     let data = site.write("data/a.csv", "1");
-    let staged = site.staging().data(&data).dry_run(true).await.unwrap();
+    let obs = Obs::new(&site.client).unwrap().with_cache_dir(site.path("cache"));
+    let staged = site.staging().obs(obs).data(&data).dry_run(true).await.unwrap();
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let host = gethostname::gethostname();
     let path = data.canonicalize().unwrap();
@@ -67,34 +72,28 @@ async fn the_address_of_data_depends_on_project_machine_and_path() {
 }
 
 #[tokio::test]
-async fn data_that_an_active_job_reads_is_not_changed() {
+async fn data_that_is_not_versioned_is_not_changed_while_a_job_reads_it() {
     let site = Site::start().await;
     let data = site.write("data/a.csv", "1");
+    // The directory is too large to be versioned by itself.
+    for number in 0..5_000 {
+        fs::write(data.join(format!("{number}")), "").unwrap();
+    }
     let staging = site.staging();
-    let staged = staging.data(&data).await.unwrap();
+    let planned = async || staging.data(&data).dry_run(true).await;
+    let staged = planned().await.unwrap();
+    assert_eq!((staged.version.as_deref(), staged.is_new_version), (None, false));
+    assert_eq!(staged.path.key().split('/').count(), 5);
+    let object = format!("bucket/{}/a.csv", staged.path.key());
+    site.emulator.put(&object, "0").unwrap();
     site.emulator.put("bucket/code/train.py", ENDLESS).unwrap();
-    let job = |name: &str, url: &str| {
-        site.job(name)
-            .code_dir("obs://bucket/code/")
-            .boot_file("obs://bucket/code/train.py")
-            .input("data_url", url)
-    };
-    // One job reads the staged data, and the other one reads other data.
-    let above = staged.url().replace("/data/", "/");
-    site.emulator.put("bucket/other/x", "").unwrap();
-    let reader = job("reader", &staged.url()).submit().await.unwrap();
-    let other = job("other", "obs://bucket/other/").submit().await.unwrap();
-    assert_ne!(above, staged.url());
-
-    // Without changes, a job that reads the data causes no error.
-    staging.data(&data).await.unwrap();
-    write(&data.join("a.csv"), "2");
-    let objects = site.emulator.obs_root().join("bucket").join(staged.path.key());
+    let job = site.job("reader").code_dir("obs://bucket/code/");
+    let job = job.boot_file("obs://bucket/code/train.py").input("data_url", staged.url());
+    let mut reader = job.submit().await.unwrap();
     for dry_run in [true, false] {
         let error = staging.data(&data).dry_run(dry_run).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        let mut expected = reader.clone();
-        expected.refresh().await.unwrap();
+        reader.refresh().await.unwrap();
         let text = error.to_string();
         let (message, phase) = text.split_once(&format!("{}): ", reader.id())).unwrap();
         assert_eq!(
@@ -112,15 +111,14 @@ async fn data_that_an_active_job_reads_is_not_changed() {
             "{text}"
         );
     }
-    assert_eq!(fs::read(objects.join("a.csv")).unwrap(), b"1");
+    assert_eq!(site.emulator.get(&object).unwrap(), b"0");
+    // A new version does not change the objects.
+    let new = staging.data(&data).version(DataVersioning::New).dry_run(true).await.unwrap();
+    assert!(new.is_new_version && new.summary.transferred.files == 5_001);
 
     reader.terminate().await.unwrap();
     site.ended(reader).await;
-    let changed = staging.data(&data).await.unwrap();
-    assert_eq!(changed.summary.transferred.files, 1);
-    assert_eq!(fs::read(objects.join("a.csv")).unwrap(), b"2");
-    other.terminate().await.unwrap();
-    site.ended(other).await;
+    assert_eq!(planned().await.unwrap().summary, staged.summary);
 }
 
 #[tokio::test]

@@ -34,16 +34,17 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
     };
     let first = job("first").submit().await.unwrap();
     let sent = requests(&site);
-    // The requests upload two files and the manifest of the code, and one file of data.
-    assert_eq!(sent["obs.PutObject"], 4);
+    // The requests upload two files of code and one of data, each with a manifest.
+    assert_eq!(sent["obs.PutObject"], 5);
     let second = job("second").submit().await.unwrap();
     let mut after = requests(&site);
     for (name, before) in &sent {
         *after.get_mut(name).unwrap() -= before;
     }
     after.retain(|_, count| *count > 0);
-    // The requests are a HEAD of the manifest and a list of the data.
-    let expected = [("obs.HeadObject", 1), ("obs.ListObjectsV2", 1)];
+    // The requests are a HEAD of the manifest of the code, lists of the versions of the data and
+    // of the objects of one, and its manifest.
+    let expected = [("obs.GetObject", 1), ("obs.HeadObject", 1), ("obs.ListObjectsV2", 2)];
     let expected = expected.map(|(name, count)| (name.to_owned(), count));
     assert_eq!(after, BTreeMap::from(expected));
 

@@ -3,6 +3,7 @@
 
 mod code;
 mod data;
+mod data_versions;
 mod http;
 mod job;
 mod outputs;

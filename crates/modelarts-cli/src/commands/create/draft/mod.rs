@@ -15,12 +15,16 @@ use modelarts_ext::{
     CreateJob, TrainingJobs,
     jobs::create::{Input, Output},
 };
-use modelarts_obs::{ObsPath, staging::LocalPlaces};
+use modelarts_obs::{
+    ObsPath,
+    staging::{DataVersioning, LocalPlaces},
+};
 use serde_json::Value;
 
 use self::paths::{below, require_directory};
 use crate::{
     commands::create::{
+        data_versions::require_versions,
         flags::JobFlags,
         job_file::JobFile,
         values::{Channel, Pair, script_parameters},
@@ -47,6 +51,7 @@ pub(crate) struct Draft {
     pub(crate) code: Option<(PathBuf, Option<String>)>,
     /// Names and local directories of inputs.
     pub(crate) data: Vec<(String, PathBuf)>,
+    pub(crate) versioning: DataVersioning,
     /// Names of the outputs that get a new address.
     pub(crate) outputs: Vec<String>,
     /// Bucket for staging, if it is not the bucket of the context.
@@ -61,7 +66,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Reads the request body of the job of `--from`, if the flag is given.
+    /// Reads the request body of the job of `--from`, if the flag is given. The versions of its data
+    /// must exist, unless flags give other data.
     pub(crate) async fn base(
         flags: &JobFlags,
         session: &Session,
@@ -70,8 +76,13 @@ impl Draft {
             return Ok(None);
         };
         let job = JobArgument::new(from).find(session.client().await?).await?;
-        let copy = job.copy_as(job.name()).await?;
-        Ok(Some(copy.body()))
+        let body = job.copy_as(job.name()).await?.body();
+        let is_given = |name: &str| {
+            let data = flags.data.iter().map(|channel| channel.name.as_deref().unwrap_or(INPUT));
+            data.chain(flags.dataset.iter().map(|set| set.name.as_str())).any(|it| it == name)
+        };
+        require_versions(&job, &body, is_given, &session.staging().await?).await?;
+        Ok(Some(body))
     }
 
     /// Creates the draft, from the request body of another job if there is one. Sends no request.
@@ -95,6 +106,7 @@ impl Draft {
             job,
             code: None,
             data: Vec::new(),
+            versioning: flags.data_version.into(),
             outputs: Vec::new(),
             bucket: flags.bucket.clone(),
             other_bucket: base.and_then(bucket_of),

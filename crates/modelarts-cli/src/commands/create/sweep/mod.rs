@@ -48,6 +48,7 @@ use crate::{
             OUTPUT_DIRECTORY,
             check::require_sound_file,
             choices::complete,
+            data_versions::differences,
             draft::Draft,
             flags::JobFlags,
             ignore_outputs,
@@ -173,6 +174,7 @@ impl Sweep {
         let draft = Draft::new(&self.job, base.as_ref(), &client.training_jobs(), context)?;
         require_sound_file(&draft, client).await?;
         let staging = staging(session, &draft).await?;
+        draft.confirm_versions(&staging, session.terminal, self.submit.yes).await?;
         let trials = self.trials(&draft, &dimensions)?;
         let site = Site {
             session,
@@ -262,7 +264,8 @@ impl Sweep {
         let outputs = std::mem::take(&mut draft.outputs);
         require_no_addresses(&draft, &outputs)?;
         complete(&mut draft, client).await?;
-        let existing = existing(client, &draft, &trials).await?;
+        let known = existing(client, &draft, &trials).await?;
+        let existing: BTreeSet<String> = known.iter().map(|job| job.name().to_owned()).collect();
         if !self.submit.overwrite_outputs {
             let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
             let new: Vec<&str> = new.map(|trial| trial.name.as_str()).collect();
@@ -280,14 +283,19 @@ impl Sweep {
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
         let job = staged?.0;
+        let body = job.body();
+        let different = known.iter().find_map(|trial| differences(trial, &body).into_iter().next());
+        if let Some(different) = different {
+            note(format_args!("  {different}"));
+        }
         let jobs = trials.iter().map(|trial| trial_job(&site.staging, &job, trial, &outputs));
         let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
-        let known = match existing.len() as u64 {
+        let exist = match existing.len() as u64 {
             0 => String::new(),
             known => format!(", {known} exist"),
         };
         let number = count(trials.len() as u64, "trial");
-        done("Sweep", &format!("{number}, at most {} at a time{known}", self.max));
+        done("Sweep", &format!("{number}, at most {} at a time{exist}", self.max));
         let rows = self.follow(site, &draft, &trials, jobs, &existing, interrupt).await?;
         let status = rows.iter().map(|row| row.status).find(|it| *it != ExitStatus::Success);
         let written = self
@@ -547,12 +555,8 @@ fn require_no_addresses(draft: &Draft, outputs: &[String]) -> Result<(), Failure
     }
 }
 
-/// Returns the names of the trials that exist.
-async fn existing(
-    client: &Client,
-    draft: &Draft,
-    trials: &[Trial],
-) -> Result<BTreeSet<String>, Failure> {
+/// Returns the jobs of the trials that exist.
+async fn existing(client: &Client, draft: &Draft, trials: &[Trial]) -> Result<Vec<Job>, Failure> {
     let mut names: Vec<&str> = trials.iter().map(|trial| trial.name.as_str()).collect();
     names.sort_unstable();
     let common = match (names.first(), names.last()) {
@@ -566,10 +570,9 @@ async fn existing(
     if let Some(workspace) = draft.job.body()["metadata"]["workspace_id"].as_str() {
         jobs = jobs.workspace(workspace);
     }
-    let jobs = jobs.stream().try_filter_map(|job| {
-        let name = job.name().to_owned();
-        std::future::ready(Ok(names.binary_search(&name.as_str()).is_ok().then_some(name)))
-    });
+    let jobs = jobs
+        .stream()
+        .try_filter(|job| std::future::ready(names.binary_search(&job.name()).is_ok()));
     Ok(jobs.try_collect().await?)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use modelarts_console::display;
 use modelarts_ext::{Event, Job, Timestamp, jobs::JobPhase, masking::mask, types, types::TimeUnit};
+use modelarts_obs::staging::DataAddress;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -131,8 +132,14 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     /// Address in OBS, or the data set.
     pub(crate) source: Option<String>,
+    /// Version of the data of an input that was sent from a local directory, such as
+    /// `v-0123456789abcdef`; null if the data is not versioned, and for other channels.
+    pub(crate) version: Option<String>,
     /// Directory in the container.
     pub(crate) local_dir: Option<String>,
+    /// Address of data that was sent from a local directory.
+    #[serde(skip)]
+    pub(super) data: Option<DataAddress>,
 }
 
 /// State of a task.
@@ -279,10 +286,14 @@ impl Settings {
 }
 
 fn input(input: &types::Input) -> Channel {
+    let source = display::source_of_input(input);
+    let data = source.as_deref().and_then(DataAddress::parse);
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        source: display::source_of_input(input),
+        source,
+        version: data.as_ref().and_then(|data| data.version().map(str::to_owned)),
         local_dir: input.local_dir.clone(),
+        data,
     }
 }
 
@@ -290,7 +301,9 @@ fn output(output: &types::Output) -> Channel {
     Channel {
         name: output.name.clone().unwrap_or_default(),
         source: display::target_of_output(output),
+        version: None,
         local_dir: output.local_dir.clone(),
+        data: None,
     }
 }
 

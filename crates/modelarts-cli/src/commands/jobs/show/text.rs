@@ -134,7 +134,9 @@ impl Text {
         let local = channel.local_dir.as_ref().filter(|path| !path.is_empty());
         let local = local.map(|path| format!(" {arrow} {path}"));
         let source = channel.source.as_deref().unwrap_or("-");
-        let text = format!("{}  {source}{}", channel.name, local.unwrap_or_default());
+        let data = channel.data.as_ref().map(|data| format!("  ({data})"));
+        let (local, data) = (local.unwrap_or_default(), data.unwrap_or_default());
+        let text = format!("{}  {source}{local}{data}", channel.name);
         self.field(label, Some(text));
     }
 
