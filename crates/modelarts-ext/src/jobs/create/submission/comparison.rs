@@ -53,7 +53,10 @@ pub(super) fn differences(job: &TrainingJob, body: &Value) -> Vec<String> {
     }
     let (sent, echo) = (Located::root(&sent), Located::root(&echo));
     let is_set = |job: &Located<'_>, path: &str| job.at(path).value().is_some();
-    let is_left_out = |path: &str| is_set(&sent, path) && !is_set(&echo, path);
+    // The details of a fine-tuning job lack its inputs.
+    let is_tuning = is_set(&sent, TRAIN_TYPE);
+    let is_hidden = |path: &str| is_tuning && [ALGORITHM, algorithm::INPUTS].contains(&path);
+    let is_left_out = |path: &str| is_set(&sent, path) && !is_set(&echo, path) && !is_hidden(path);
     let owned = str::to_owned;
     paths.extend(OF_DETAILS.into_iter().filter(|path| is_left_out(path)).map(owned));
     if is_set(&echo, ALGORITHM) {
@@ -67,11 +70,10 @@ pub(super) fn differences(job: &TrainingJob, body: &Value) -> Vec<String> {
         };
         let is_other = |path: &&str| !is_stored && (is_added(path) || is_left_out(path));
         paths.extend(START.into_iter().filter(is_other).map(owned));
-        let (none, is_tuning) = (Value::Array(Vec::new()), is_set(&sent, TRAIN_TYPE));
+        let none = Value::Array(Vec::new());
         let is_other = |path: &&str| {
             let [sent, echo] = [&sent, &echo].map(|job| job.at(path).value().unwrap_or(&none));
-            let is_hidden = *path == algorithm::INPUTS && is_tuning;
-            !is_hidden && is_absent(sent, echo) || !is_stored && is_absent(echo, sent)
+            !is_hidden(path) && is_absent(sent, echo) || !is_stored && is_absent(echo, sent)
         };
         paths.extend(LISTS.into_iter().filter(is_other).map(owned));
     }

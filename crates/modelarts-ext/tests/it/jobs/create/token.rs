@@ -1,12 +1,10 @@
 //! Tests of the token of a submission, which shows whose job is found after a lost response.
 
-use std::time::Duration;
-
 use modelarts_emulator::faults::Fault;
-use modelarts_ext::{CreateJob, Error, Job};
+use modelarts_ext::{CreateJob, Error, Job, config::Cloud, jobs::create::SUBMISSION_TOKEN};
 use serde_json::{Value, json};
 
-use super::fixtures::minimal_create;
+use super::fixtures::{NOW, found, minimal_create};
 use crate::support::{
     clock::TestClock,
     errors::refused,
@@ -15,10 +13,7 @@ use crate::support::{
     site::Site,
 };
 
-const NAME: &str = "MODELARTS_SUBMISSION_TOKEN";
 const NAME_EXISTS: &str = "ModelArts.2751";
-/// Time of the clock of a test at its start.
-const NOW: u64 = 1_768_465_845_000;
 
 fn lost() -> Reply {
     Reply::Reset(Vec::new())
@@ -30,19 +25,6 @@ fn refusal(code: &str, message: &str) -> Reply {
     json_answer("400 Bad Request", "", &refusal.to_string())
 }
 
-/// Returns the replies to a search and to the call for the details of the found job, which was
-/// created at this time with these variables. A row of a search lacks variables.
-fn found(created: u64, variables: &Value) -> [Reply; 2] {
-    let row = json!({"kind": "job",
-        "metadata": {"id": "its-id", "name": "lost", "create_time": created}});
-    let mut details = row.clone();
-    details["algorithm"] = json!({"command": "run", "engine": {"image_url": "garden/leaves:1"},
-        "environments": variables});
-    details["spec"] = json!({"resource": {"flavor_id": "modelarts.vm.cpu.2u", "node_count": 1}});
-    let page = json!({"total": 1, "count": 1, "limit": 50, "items": [row]});
-    [page, details].map(|body| json_answer("200 OK", "", &body.to_string()))
-}
-
 /// Submits a job to a server that sends these replies, and no others. Returns its requests.
 async fn submit(
     change: impl FnOnce(CreateJob) -> CreateJob,
@@ -50,7 +32,7 @@ async fn submit(
 ) -> (Result<Job, Error>, Vec<String>) {
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
-    let result = change(minimal_create(&client).0).submit().await;
+    let result = change(minimal_create(&client)).submit().await;
     assert_eq!(server.left(), 0, "{result:?}");
     (result, server.requests())
 }
@@ -73,9 +55,9 @@ async fn a_job_with_other_variables_is_not_returned_after_a_lost_answer() {
 #[tokio::test]
 async fn a_created_job_is_found_whatever_the_clocks_say() {
     for created in [NOW - 901_000, NOW + 901_000, 0] {
-        let token = json!({ NAME: TOKEN_OF_FIRST });
+        let token = json!({ SUBMISSION_TOKEN: TOKEN_OF_FIRST });
         let replies = [lost()].into_iter().chain(found(created, &token));
-        assert_eq!(submit(|job| job, replies).await.0.unwrap().id(), "its-id", "{created}");
+        assert_eq!(submit(|job| job, replies).await.0.unwrap().id(), "id-of-lost", "{created}");
     }
 }
 
@@ -84,25 +66,25 @@ async fn an_equal_job_without_a_token_is_unclear() {
     for created in [NOW, NOW - 3_600_000] {
         let replies = [lost()].into_iter().chain(found(created, &json!({})));
         let error = refused(submit(|job| job, replies).await.0);
-        assert!(error.is_uncertain() && error.to_string().contains("its-id"), "{error}");
+        assert!(error.is_uncertain() && error.to_string().contains("id-of-lost"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn an_equal_job_with_another_token_is_not_returned() {
-    let other = || found(NOW, &json!({NAME: "another"}));
+    let other = || found(NOW, &json!({SUBMISSION_TOKEN: "another"}));
     let replies = [lost()].into_iter().chain(other()).chain([refusal(NAME_EXISTS, "m")]);
     let error = refused(submit(|job| job, replies.chain(other())).await.0);
     assert!(error.is_conflict() && !error.is_uncertain(), "{error}");
-    assert!(error.to_string().contains("its-id"), "{error}");
+    assert!(error.to_string().contains("id-of-lost"), "{error}");
 }
 
 #[tokio::test]
 async fn an_error_with_a_success_status_is_uncertain() {
     for body in [r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#, r#"{"kind":"job"}"#] {
-        let token = json!({ NAME: TOKEN_OF_FIRST });
+        let token = json!({ SUBMISSION_TOKEN: TOKEN_OF_FIRST });
         let replies = [json_answer("200 OK", "", body)].into_iter().chain(found(NOW, &token));
-        assert_eq!(submit(|job| job, replies).await.0.unwrap().id(), "its-id", "{body}");
+        assert_eq!(submit(|job| job, replies).await.0.unwrap().id(), "id-of-lost", "{body}");
     }
 }
 
@@ -116,4 +98,97 @@ async fn an_adoption_names_all_differences() {
     let differences = "metadata.description, algorithm.environments, algorithm.parameters";
     let reason = format!("the job {} has this name, and differs in {differences}", first.id());
     assert!(error.to_string().contains(&reason), "{error}");
+}
+
+#[tokio::test]
+async fn the_same_token_and_name_return_the_same_job_from_any_client() {
+    let site = Site::start().await;
+    let job = site.script("nightly", "").token("ci-4711");
+    let first = site.run(job.clone()).await;
+    let elsewhere = site.client().build().unwrap().training_jobs();
+    let again = elsewhere.from_value(&job.body()).unwrap().token("ci-4711").parameter("lr", 2);
+    assert_eq!(again.clone().submit().await.unwrap().id(), first.id());
+    // A lost response does not matter.
+    site.fault(1, CREATE, Fault::Reset);
+    assert_eq!(again.clone().submit().await.unwrap().id(), first.id());
+    let error = refused(again.token("ci-4712").submit().await);
+    assert!(error.is_conflict() && !error.is_uncertain(), "{error}");
+    assert!(error.to_string().contains(first.id()), "{error}");
+    let named = job.name("other").submit().await.unwrap();
+    assert_ne!(named.id(), first.id());
+    site.emulator.wait_until_settled(named.id()).await;
+}
+
+#[tokio::test]
+async fn a_refusal_that_names_the_variable_ends_a_random_token_only() {
+    let message = format!("algorithm.environments.{SUBMISSION_TOKEN} is not allowed");
+    let refusal = || refusal("ModelArts.0104", &message);
+    let made = || json_answer("201 Created", "", r#"{"metadata":{"id":"i","name":"lost"}}"#);
+    let (made, requests) = submit(|job| job, [refusal(), made()]).await;
+    assert_eq!(made.unwrap().id(), "i");
+    let sent: Vec<Value> = requests.iter().map(|request| variables(request)).collect();
+    assert_eq!(sent[0][SUBMISSION_TOKEN].as_str().unwrap().len(), 32);
+    assert_eq!(sent[1], Value::Null);
+    // Once.
+    let (error, requests) = submit(|job| job, [refusal(), refusal()]).await;
+    assert!(!refused(error).is_uncertain());
+    assert_eq!(requests.len(), 2);
+    let (error, requests) = submit(|job| job.token("ci-4711"), [refusal()]).await;
+    assert_eq!(refused(error).code(), Some("ModelArts.0104"));
+    assert_eq!(variables(&requests[0]), json!({ SUBMISSION_TOKEN: "ci-4711" }));
+}
+
+#[tokio::test]
+async fn a_token_is_not_sent_where_it_cannot_be_or_is_turned_off() {
+    type Change = fn(CreateJob) -> CreateJob;
+    let full: Change = |job| (0..100).fold(job, |job, n| job.env(format!("V{n}"), "1"));
+    let stored: Change = |job| job.without_field("algorithm").algorithm("a");
+    let tasks: Change = |job| {
+        let task = json!({"algorithm": {"code_dir": "/b/c/"}, "task_resource": {"node_count": 1}});
+        job.cloud(Cloud::Otc).task(serde_json::from_value(task).unwrap())
+    };
+    let off: Change = |job| job.token("ci-4711").without_token();
+    for change in [full, stored, tasks, off] {
+        let made = json_answer("201 Created", "", r#"{"metadata":{"id":"i","name":"lost"}}"#);
+        let (made, requests) = submit(|job| change(job).unchecked(), [made]).await;
+        made.unwrap();
+        assert!(!requests[0].contains(SUBMISSION_TOKEN), "{}", requests[0]);
+    }
+    for change in [full, stored, tasks] {
+        let (error, requests) = submit(|job| change(job).unchecked().token("ci-4711"), []).await;
+        let error = refused(error).to_string();
+        assert!(error.contains(r#"token = "ci-4711": must not be set"#), "{error}");
+        assert_eq!(requests, [""; 0]);
+    }
+    let (error, _) = submit(|job| job.token("a b"), []).await;
+    let rule =
+        r#"token = "a b": must be 1 to 128 visible ASCII characters without $; choose another"#;
+    assert!(refused(error).to_string().contains(rule));
+}
+
+#[tokio::test]
+async fn only_the_service_and_the_container_see_a_token() {
+    let site = Site::start().await;
+    let script = format!("import os; print('token', os.environ['{SUBMISSION_TOKEN}'])");
+    let job = site.script("seen", &script).env("A", "1").token("ci-4711");
+    assert!(job.check().is_ok());
+    let job = site.run(job).await;
+    assert!(String::from_utf8_lossy(job.raw()).contains("ci-4711"));
+    let own = json!({"A": "1"});
+    assert_eq!(serde_json::to_value(&job).unwrap()["algorithm"]["environments"], own);
+    let log = job.logs("worker-0").preview().await.unwrap();
+    assert!(log.content.as_deref().unwrap().contains("token ci-4711"), "{log:?}");
+    // A copy, a document with the variable, and a variable of the caller get a token of their own.
+    let jobs = site.client.training_jobs();
+    let document: Value = serde_json::from_slice(job.raw()).unwrap();
+    for (name, again) in [
+        ("copy", job.copy_as("copy").await.unwrap()),
+        ("document", jobs.from_value(&document).unwrap()),
+        ("variable", job.copy_as("v").await.unwrap().env(SUBMISSION_TOKEN, "ci-4711")),
+    ] {
+        assert_eq!(again.body()["algorithm"]["environments"], own, "{name}");
+        let again = site.run(again.name(name)).await;
+        assert!(!String::from_utf8_lossy(again.raw()).contains("ci-4711"), "{name}");
+        assert!(String::from_utf8_lossy(again.raw()).contains(SUBMISSION_TOKEN), "{name}");
+    }
 }
