@@ -291,7 +291,7 @@ impl CreateJob {
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
-        token::remove_from_body(&mut body);
+        token::replace(&mut body, None);
         // The default of 1 is sent explicitly, because Huawei Cloud requires the field.
         if body.get(SPEC).is_some() {
             let nodes = json_edit::slot(&mut body, spec::resource::NODE_COUNT);

@@ -1,4 +1,4 @@
-//! Advice on rejections of a job, with the paths of the job.
+//! Advice on rejections of a job, with its paths and with engines of the service.
 
 use modelarts_api::{
     codes,
@@ -7,13 +7,31 @@ use modelarts_api::{
 use serde_json::Value;
 
 use crate::{
+    client::Client,
     error::{Error, display::clause},
-    jobs::create::json_edit::text_at as text,
+    jobs::create::{json_edit::text_at as text, look_up::explain_engine},
+    transport::deadline::Deadline,
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
+/// Adds similar engines, or the rejected path, to an error of the service.
+pub(super) async fn explain(
+    error: Error,
+    client: &Client,
+    body: &Value,
+    deadline: &Deadline,
+) -> Error {
+    match error.code() {
+        Some(codes::ENGINE_NOT_FOUND) => {
+            let explained = deadline.run(explain_engine(error.clone(), client, body)).await;
+            explained.unwrap_or(error)
+        }
+        _ => explain_path(error, body),
+    }
+}
+
 /// Adds the rejected path, or the channel with this path, to an error of the service.
-pub(super) fn explain_path(error: Error, body: &Value) -> Error {
+fn explain_path(error: Error, body: &Value) -> Error {
     let code_dir = text(body, algorithm::CODE_DIR);
     let hint = match error.code() {
         Some(codes::BOOT_FILE_DIR_ERROR) => format!(

@@ -23,7 +23,6 @@ use crate::{
     validation::json_path::has_content,
 };
 
-const MAX_LENGTH: usize = 128;
 /// Maximum number of environment variables of a job.
 const MAX_VARIABLES: usize = 100;
 
@@ -79,88 +78,73 @@ impl CreateJob {
 
     /// Returns the token of a new submission of `body`; `None` if the job is sent without a token.
     pub(super) fn new_token(&self, body: &Value) -> Result<Option<String>, Violation> {
-        let refusal = refusal(body, self.cloud);
-        let (token, rule, advice) = match (&self.token, refusal) {
-            (Token::Off, _) | (Token::Random, Some(_)) => return Ok(None),
-            (Token::Random, None) => return Ok(Some(format!("{:032x}", fastrand::u128(..)))),
-            (Token::Given(token), _) if !is_allowed(token) => {
+        let is_possible = can_carry(body, self.cloud);
+        let (token, rule, advice) = match &self.token {
+            Token::Random if is_possible => {
+                return Ok(Some(format!("{:032x}", fastrand::u128(..))));
+            }
+            Token::Random | Token::Off => return Ok(None),
+            Token::Given(token) if !is_possible => {
+                (token, "must not be set, because the job cannot carry it", "leave it out")
+            }
+            Token::Given(token) if !is_allowed(token) => {
                 (token, "must be 1 to 128 visible ASCII characters without $", "choose another")
             }
-            (Token::Given(token), Some(rule)) => (token, rule, "leave the token out"),
-            (Token::Given(token), None) => return Ok(Some(token.clone())),
+            Token::Given(token) => return Ok(Some(token.clone())),
         };
         Err(Violation::new("token", Actual::Value(token.as_str().into()), rule, None, advice))
     }
 }
 
 fn is_allowed(token: &str) -> bool {
-    (1..=MAX_LENGTH).contains(&token.len())
+    (1..=128).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'$')
 }
 
-/// Returns the rule because of which a job cannot carry a token.
-fn refusal(body: &Value, cloud: Cloud) -> Option<&'static str> {
-    let tasks = get(body, TASKS).and_then(Value::as_array).filter(|tasks| !tasks.is_empty());
-    let programs: Vec<Option<&Value>> = match tasks {
-        Some(tasks) => tasks.iter().map(|task| task.get(task::ALGORITHM)).collect(),
-        None => vec![get(body, ALGORITHM)],
+/// Returns `true` if environment variables are documented for all programs of a job, and each can
+/// have one more.
+fn can_carry(body: &Value, cloud: Cloud) -> bool {
+    let has = |value: &Value, path: &str| get(value, path).is_some_and(has_content);
+    let can_carry = |program: Option<&Value>| {
+        program.is_some_and(|program| {
+            let is_free = match program.get(ENVIRONMENTS) {
+                None | Some(Value::Null) => !STORED.iter().any(|path| has(program, path)),
+                Some(variables) => variables.as_object().is_some_and(|it| it.len() < MAX_VARIABLES),
+            };
+            is_free && !SEARCH.iter().any(|path| has(program, path))
+        })
     };
-    let has = |value: &Value, paths: &[&str]| {
-        paths.iter().any(|path| get(value, path).is_some_and(has_content))
+    let is_documented = match get(body, TASKS).and_then(Value::as_array) {
+        Some(tasks) if !tasks.is_empty() => {
+            cloud != Cloud::Otc && tasks.iter().all(|task| can_carry(task.get(task::ALGORITHM)))
+        }
+        _ => can_carry(get(body, ALGORITHM)),
     };
-    let is_full = |program: &Value| match program.get(ENVIRONMENTS) {
-        None | Some(Value::Null) => has(program, &STORED),
-        Some(Value::Object(variables)) => variables.len() >= MAX_VARIABLES,
-        Some(_) => true,
-    };
-    let is_any = |refuses: &dyn Fn(&Value) -> bool| programs.iter().flatten().copied().any(refuses);
-    if has(body, &[TRAIN_TYPE, FTJOB_CONFIG]) || programs.iter().any(Option::is_none) {
-        Some("must not be set for fine-tuning, or without an algorithm")
-    } else if is_any(&|program| has(program, &SEARCH)) {
-        Some("must not be set for a search of hyper-parameters")
-    } else if tasks.is_some() && cloud == Cloud::Otc {
-        Some("must not be set for tasks on Open Telekom Cloud")
-    } else if is_any(&is_full) {
-        Some("must not be set with 100 environment variables, or a stored algorithm and none")
-    } else {
-        None
-    }
+    is_documented && !has(body, TRAIN_TYPE) && !has(body, FTJOB_CONFIG)
 }
 
-/// Adds a token to a request body.
-pub(super) fn add(body: &mut Value, token: &str) {
+/// Removes a token from a request body, and adds one to the programs that run, if it is given.
+pub(super) fn replace(body: &mut Value, token: Option<&str>) {
     let has_tasks = get(body, TASKS).is_some_and(has_content);
-    for (is_task, program) in programs(body) {
-        if is_task == has_tasks {
-            insert(program, ENVIRONMENTS, SUBMISSION_TOKEN, token.to_owned());
-        }
-    }
-}
-
-/// Removes the token of another submission from a request body.
-pub(super) fn remove_from_body(body: &mut Value) {
-    for (_, program) in programs(body) {
-        if let Some(Value::Object(variables)) = program.get_mut(ENVIRONMENTS)
-            && variables.remove(SUBMISSION_TOKEN).is_some()
-            && variables.is_empty()
-        {
-            remove(program, ENVIRONMENTS);
-        }
-    }
-}
-
-/// Returns the algorithms of a request body, and `true` for those of tasks.
-fn programs(body: &mut Value) -> Vec<(bool, &mut Value)> {
-    let mut programs = Vec::new();
     for (name, member) in body.as_object_mut().into_iter().flatten() {
-        if name == ALGORITHM {
-            programs.push((false, member));
-        } else if name == TASKS {
-            let tasks = member.as_array_mut().into_iter().flatten();
-            programs.extend(tasks.filter_map(|task| Some((true, task.get_mut(task::ALGORITHM)?))));
+        let programs: Vec<&mut Value> = match (name.as_str(), &mut *member) {
+            (ALGORITHM, program) => vec![program],
+            (TASKS, Value::Array(tasks)) => {
+                tasks.iter_mut().filter_map(|task| task.get_mut(task::ALGORITHM)).collect()
+            }
+            _ => continue,
+        };
+        for program in programs {
+            if let Some(token) = token.filter(|_| has_tasks == (name == TASKS)) {
+                insert(program, ENVIRONMENTS, SUBMISSION_TOKEN, token.to_owned());
+            } else if let Some(Value::Object(variables)) = program.get_mut(ENVIRONMENTS)
+                && variables.remove(SUBMISSION_TOKEN).is_some()
+                && variables.is_empty()
+            {
+                remove(program, ENVIRONMENTS);
+            }
         }
     }
-    programs
 }
 
 #[cfg(test)]
@@ -195,7 +179,7 @@ mod tests {
             (json!({"tasks": [{"algorithm": own}, {"role": "ps"}]}), false, false),
         ] {
             for (cloud, is_sent) in [(Cloud::Huawei, is_sent), (Cloud::Otc, on_otc)] {
-                assert_eq!(refusal(&body, cloud).is_none(), is_sent, "{cloud:?} {body}");
+                assert_eq!(can_carry(&body, cloud), is_sent, "{cloud:?} {body}");
             }
         }
     }
@@ -208,7 +192,7 @@ mod tests {
             [(job, vec!["/algorithm"]), (tasks, vec!["/tasks/0/algorithm", "/tasks/1/algorithm"])]
         {
             let mut sent = body.clone();
-            add(&mut sent, "t");
+            replace(&mut sent, Some("t"));
             for path in ["/algorithm", "/tasks/0/algorithm", "/tasks/1/algorithm"] {
                 let token = sent.pointer(path).map(|it| &it[ENVIRONMENTS][SUBMISSION_TOKEN]);
                 let expected = paths.contains(&path).then(|| json!("t"));
@@ -217,7 +201,7 @@ mod tests {
             let mut details = serde_json::from_value(sent.clone()).unwrap();
             assert_eq!(take(&mut details).as_deref(), Some("t"));
             assert_eq!(take(&mut details), None);
-            remove_from_body(&mut sent);
+            replace(&mut sent, None);
             assert_eq!(sent, body);
         }
     }

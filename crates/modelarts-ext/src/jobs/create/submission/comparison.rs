@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use modelarts_api::{
     request_path::{
-        create_training_job::{ALGORITHM, TRAIN_TYPE, algorithm, metadata, spec},
+        create_training_job::{TRAIN_TYPE, algorithm, metadata, spec},
         parameter,
     },
     types::TrainingJob,
@@ -21,15 +21,9 @@ const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::O
 /// Fields that the service adds to a job only if the job uses a stored algorithm.
 const START: [&str; 4] =
     [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
-/// Fields that details have if the request had them.
-const OF_DETAILS: [&str; 6] = [
-    ALGORITHM,
-    algorithm::ENVIRONMENTS,
-    spec::AUTO_STOP,
-    spec::LOG_EXPORT_PATH,
-    spec::VOLUMES,
-    spec::resource::POOL_ID,
-];
+/// Other fields that details have if the request had them.
+const OTHERS: [&str; 4] =
+    [spec::AUTO_STOP, spec::LOG_EXPORT_PATH, spec::VOLUMES, spec::resource::POOL_ID];
 const OF_ALGORITHM: [&str; 4] =
     ["constraint", "description", "i18n_description", "remote_constraint"];
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
@@ -53,30 +47,24 @@ pub(super) fn differences(job: &TrainingJob, body: &Value) -> Vec<String> {
     }
     let (sent, echo) = (Located::root(&sent), Located::root(&echo));
     let is_set = |job: &Located<'_>, path: &str| job.at(path).value().is_some();
-    // The details of a fine-tuning job lack its inputs.
-    let is_tuning = is_set(&sent, TRAIN_TYPE);
-    let is_hidden = |path: &str| is_tuning && [ALGORITHM, algorithm::INPUTS].contains(&path);
-    let is_left_out = |path: &str| is_set(&sent, path) && !is_set(&echo, path) && !is_hidden(path);
-    let owned = str::to_owned;
-    paths.extend(OF_DETAILS.into_iter().filter(|path| is_left_out(path)).map(owned));
-    if is_set(&echo, ALGORITHM) {
-        let is_stored = is_set(&echo, algorithm::ID) || is_set(&echo, algorithm::SUBSCRIPTION_ID);
-        let is_added = |path: &str| {
-            let echo = echo.at(path);
-            let is_own = |name: &str| name.starts_with(OWN_VARIABLES);
-            let has_only_own =
-                echo.value().is_some_and(Value::is_object) && echo.keys().all(is_own);
-            echo.value().is_some() && !has_only_own && !is_set(&sent, path)
-        };
-        let is_other = |path: &&str| !is_stored && (is_added(path) || is_left_out(path));
-        paths.extend(START.into_iter().filter(is_other).map(owned));
-        let none = Value::Array(Vec::new());
-        let is_other = |path: &&str| {
-            let [sent, echo] = [&sent, &echo].map(|job| job.at(path).value().unwrap_or(&none));
-            !is_hidden(path) && is_absent(sent, echo) || !is_stored && is_absent(echo, sent)
-        };
-        paths.extend(LISTS.into_iter().filter(is_other).map(owned));
-    }
+    let is_stored = is_set(&echo, algorithm::ID) || is_set(&echo, algorithm::SUBSCRIPTION_ID);
+    let is_left_out = |path: &str| is_set(&sent, path) && !is_set(&echo, path);
+    let is_added = |path: &str| {
+        let is_own = |name: &str| name.starts_with(OWN_VARIABLES);
+        let (is_new, added) = (!is_set(&sent, path) && is_set(&echo, path), echo.at(path));
+        is_new && !(path == algorithm::ENVIRONMENTS && added.keys().all(is_own))
+    };
+    let none = Value::Array(Vec::new());
+    let has_other_entries = |path: &str| {
+        let [sent, echo] = [&sent, &echo].map(|job| job.at(path).value().unwrap_or(&none));
+        // The details of a fine-tuning job lack its inputs.
+        let is_hidden = path == algorithm::INPUTS && body.get(TRAIN_TYPE).is_some();
+        !is_hidden && is_absent(sent, echo) || !is_stored && is_absent(echo, sent)
+    };
+    let start = START.into_iter().filter(|path| is_left_out(path) || !is_stored && is_added(path));
+    let others = OTHERS.into_iter().filter(|path| is_left_out(path));
+    let lists = LISTS.into_iter().filter(|path| has_other_entries(path));
+    paths.extend(start.chain(lists).chain(others).map(str::to_owned));
     let mut known = BTreeSet::new();
     paths.retain(|path| known.insert(path.clone()));
     paths
@@ -135,8 +123,7 @@ fn is_absent(entries: &Value, list: &Value) -> bool {
         add_contradictions("", one, other, &[], &mut paths);
         !paths.is_empty()
     };
-    let mut entries = entries.iter();
-    entries.any(|one| list.iter().all(|other| is_other(one, other)))
+    entries.iter().any(|one| list.iter().all(|other| is_other(one, other)))
 }
 
 /// Returns the arguments that the service appends to the command (SOURCES D-133).

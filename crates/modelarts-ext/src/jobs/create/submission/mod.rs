@@ -17,7 +17,7 @@ use std::{
 };
 
 use modelarts_api::{
-    ClientInfo, Operation, codes, request_path::create_training_job::metadata, types::TrainingJob,
+    ClientInfo, Operation, request_path::create_training_job::metadata, types::TrainingJob,
 };
 use reqwest::header::ACCEPT;
 use serde_json::Value;
@@ -30,9 +30,8 @@ use crate::{
         create::{
             CreateJob,
             json_edit::text_at as text,
-            look_up::explain_engine,
-            rejection::explain_path,
-            submission::policy::{Failure, Found, Request, Sent, Step, nothing_sent},
+            rejection::explain,
+            submission::policy::{Failure, Request, Sent, Step},
             token::{self, Token},
         },
         job::Job,
@@ -117,7 +116,8 @@ impl CreateJob {
 
     pub(in crate::jobs) async fn create(mut self, adopts: bool) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
+        let read = self.read_specs(false, &deadline).await;
+        read.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
         for warning in self.check().into_result("the job")? {
             tracing::warn!(%warning, "the job does not follow a recommendation");
         }
@@ -125,7 +125,11 @@ impl CreateJob {
         let token = self.new_token(&body);
         let token = token.map_err(|rule| Error::broken_rules("the job", vec![rule]))?;
         let is_own_token = matches!(self.token, Token::Given(_));
-        Checked { body, token, is_own_token, adopts, client: self.client }.create(&deadline).await
+        let checked = Checked { body, token, is_own_token, adopts, client: self.client };
+        match checked.create(&deadline).await {
+            Ok(job) => Ok(job),
+            Err(error) => Err(explain(error, &checked.client, &checked.body, &deadline).await),
+        }
     }
 }
 
@@ -141,31 +145,8 @@ struct Checked {
 }
 
 impl Checked {
-    async fn create(self, deadline: &Deadline) -> Result<Job, Error> {
-        match self.create_once(deadline).await {
-            Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
-                let explained = explain_engine(error.clone(), &self.client, &self.body);
-                let explained = deadline.run(explained).await;
-                Err(explained.unwrap_or(error))
-            }
-            created => created.map_err(|error| explain_path(error, &self.body)),
-        }
-    }
-
-    /// Returns whose job has the name of the request, by the details of the job.
-    fn judge(&self, job: Job) -> Found<Job> {
-        let differences = comparison::differences(job.details(), &self.body);
-        let (id, tokens) = (job.id().to_owned(), [job.token(), self.token.as_deref()]);
-        match policy::judge(&id, tokens, &differences, self.adopts) {
-            Found::Created(()) => Found::Created(job),
-            Found::OtherJob(reason) => Found::OtherJob(reason),
-            Found::Unclear(id) => Found::Unclear(id),
-            Found::Absent => Found::Absent,
-        }
-    }
-
     /// Creates the job. Repeats the request after a lost response only if a search finds no job.
-    async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
+    async fn create(&self, deadline: &Deadline) -> Result<Job, Error> {
         let client = &self.client;
         let (clock, transport) = (&**client.clock(), client.transport());
         let started = clock.now();
@@ -188,7 +169,12 @@ impl Checked {
                 ControlFlow::Continue(Step::Search(unsettled)) => unsettled,
             };
             let answered_at = clock.now();
-            let search = search::find(client, &self.body, |job| self.judge(job));
+            let search = search::find(client, &self.body, |job| {
+                let differences = comparison::differences(job.details(), &self.body);
+                let (id, token) = (job.id().to_owned(), job.token().map(str::to_owned));
+                let tokens = [token.as_deref(), self.token.as_deref()];
+                policy::judge((job, &id), tokens, &differences, self.adopts)
+            });
             let doing = "the job of a lost create was being searched for";
             let found = run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.
@@ -217,9 +203,7 @@ impl Checked {
             .client
             .with_transport(|transport| transport.progress = Some(Arc::clone(&progress)));
         let mut body = self.body.clone();
-        if let Some(token) = token {
-            token::add(&mut body, token);
-        }
+        token::replace(&mut body, token);
         let work = async {
             let answer = post(&client, &body).await?;
             let answer = match text(&self.body, metadata::NAME) {

@@ -157,7 +157,11 @@ async fn a_token_is_not_sent_where_it_cannot_be_or_is_turned_off() {
     for change in [full, stored, tasks] {
         let (error, requests) = submit(|job| change(job).unchecked().token("ci-4711"), []).await;
         let error = refused(error).to_string();
-        assert!(error.contains(r#"token = "ci-4711": must not be set"#), "{error}");
+        assert!(
+            error
+                .contains(r#"token = "ci-4711": must not be set, because the job cannot carry it"#),
+            "{error}"
+        );
         assert_eq!(requests, [""; 0]);
     }
     let (error, _) = submit(|job| job.token("a b"), []).await;
