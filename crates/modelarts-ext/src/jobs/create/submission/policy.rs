@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_request_is_sent_again_only_after_a_search_that_found_no_job() {
         use Found::{Absent, Created};
-        let unclear = "the job j (uncertain)";
+        let unclear = "the job j has this name and these settings (uncertain)";
         let once = "it was sent once (uncertain)";
         let searched = "the search for the job failed (uncertain)";
         let same = "the search for the job was answered in the same way (uncertain)";
