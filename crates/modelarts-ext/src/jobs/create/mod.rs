@@ -335,7 +335,9 @@ impl CreateJob {
         }
         let body = self.body();
         let mut report = validation::check(&body, self.cloud, &self.specs);
-        report.violations.extend(self.new_token(&body).err());
+        if let Err(error) = self.new_token(&body) {
+            report.violations.extend_from_slice(error.violations());
+        }
         report.warnings.splice(0..0, self.warnings.iter().cloned());
         report
     }

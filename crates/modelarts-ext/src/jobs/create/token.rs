@@ -12,7 +12,10 @@ use serde_json::Value;
 
 use crate::{
     config::cloud::Cloud,
-    error::violation::{Actual, Violation},
+    error::{
+        Error,
+        violation::{Actual, Violation},
+    },
     jobs::{
         create::{
             CreateJob,
@@ -77,7 +80,7 @@ impl CreateJob {
     }
 
     /// Returns the token of a new submission of `body`; `None` if the job is sent without a token.
-    pub(super) fn new_token(&self, body: &Value) -> Result<Option<String>, Violation> {
+    pub(super) fn new_token(&self, body: &Value) -> Result<Option<String>, Error> {
         let is_possible = can_carry(body, self.cloud);
         let (token, rule, advice) = match &self.token {
             Token::Random if is_possible => {
@@ -92,7 +95,9 @@ impl CreateJob {
             }
             Token::Given(token) => return Ok(Some(token.clone())),
         };
-        Err(Violation::new("token", Actual::Value(token.as_str().into()), rule, None, advice))
+        let token = Actual::Value(token.as_str().into());
+        let violation = Violation::new("token", token, rule, None, advice);
+        Err(Error::broken_rules("the job", vec![violation]))
     }
 }
 

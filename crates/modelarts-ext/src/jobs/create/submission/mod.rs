@@ -122,8 +122,7 @@ impl CreateJob {
             tracing::warn!(%warning, "the job does not follow a recommendation");
         }
         let body = self.body();
-        let token = self.new_token(&body);
-        let token = token.map_err(|rule| Error::broken_rules("the job", vec![rule]))?;
+        let token = self.new_token(&body)?;
         let is_own_token = matches!(self.token, Token::Given(_));
         let checked = Checked { body, token, is_own_token, adopts, client: self.client };
         match checked.create(&deadline).await {
