@@ -1,5 +1,10 @@
 //! Token of a submission: an environment variable of the job, which shows whose job it is.
 
+use std::{
+    hash::{BuildHasher, RandomState},
+    process,
+};
+
 use modelarts_api::request_path::{
     create_training_job::{ALGORITHM, FTJOB_CONFIG, TASKS, TRAIN_TYPE},
     job_algorithm::{
@@ -63,10 +68,11 @@ impl CreateJob {
     /// ```
     ///
     /// By default, each submission has a random token. The settings of the jobs are not compared;
-    /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is the environment variable
-    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN) of the job. A job that cannot carry the variable is a violation of
-    /// [`check`](Self::check): one with 100 variables, a hyper-parameter search, fine-tuning, a
-    /// stored or subscribed algorithm without own variables, and tasks on Open Telekom Cloud.
+    /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is in the environment variable
+    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN). It is a violation of
+    /// [`check`](Self::check) if the job cannot carry the variable: with 100 variables, in a
+    /// hyper-parameter search, in fine-tuning, with a stored or subscribed algorithm without own
+    /// variables, and with tasks on Open Telekom Cloud.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Token::Given(token.into());
         self
@@ -84,7 +90,10 @@ impl CreateJob {
         let is_possible = can_carry(body, self.cloud);
         let (token, rule, advice) = match &self.token {
             Token::Random if is_possible => {
-                return Ok(Some(format!("{:032x}", fastrand::u128(..))));
+                // The keys are from the system: a program may give its other generators a seed. The
+                // process id makes the tokens of forked processes differ.
+                let random = || RandomState::new().hash_one(process::id());
+                return Ok(Some(format!("{:016x}{:016x}", random(), random())));
             }
             Token::Random | Token::Off => return Ok(None),
             Token::Given(token) if !is_possible => {
