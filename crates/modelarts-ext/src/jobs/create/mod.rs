@@ -280,6 +280,41 @@ impl CreateJob {
         self
     }
 
+    /// Sets the token of the submission: 1 to 128 visible ASCII characters without `$`. The same
+    /// token with the same name and workspace returns the same job, from any process and machine.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "nightly")?;
+    /// // `job` is a prepared `CreateJob`.
+    /// let first = job.clone().token("ci-4711").submit().await?;
+    /// let again = job.clone().token("ci-4711").submit().await?;
+    /// assert_eq!(first.id(), again.id());
+    ///
+    /// let error = job.token("ci-4712").submit().await.unwrap_err();
+    /// assert!(error.is_conflict() && !error.is_uncertain());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// By default, each submission has a random token. The settings of the jobs are not compared;
+    /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is in the environment variable
+    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN). It is a violation of
+    /// [`check`](Self::check) if the job cannot carry the variable: with 100 variables, in a
+    /// hyper-parameter search, in fine-tuning, with a stored or subscribed algorithm without own
+    /// variables, and with tasks on Open Telekom Cloud.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Token::Given(token.into());
+        self
+    }
+
+    /// Sends no token. If the response to the submission is lost, an existing job with the name and
+    /// the settings of this job is not returned, because it may be that of another request.
+    pub fn without_token(mut self) -> Self {
+        self.token = Token::Off;
+        self
+    }
+
     /// Returns the errors of the calls of the last [look-up](Self::look_up).
     #[must_use]
     pub fn unread(&self) -> &[Error] {
@@ -335,7 +370,7 @@ impl CreateJob {
         }
         let body = self.body();
         let mut report = validation::check(&body, self.cloud, &self.specs);
-        if let Err(error) = self.new_token(&body) {
+        if let Err(error) = self.token.new_token(&body, self.cloud) {
             report.violations.extend_from_slice(error.violations());
         }
         report.warnings.splice(0..0, self.warnings.iter().cloned());

@@ -22,10 +22,7 @@ use crate::{
         violation::{Actual, Violation},
     },
     jobs::{
-        create::{
-            CreateJob,
-            json_edit::{get, insert, remove},
-        },
+        create::json_edit::{get, insert, remove},
         submission_token::SUBMISSION_TOKEN,
     },
     validation::json_path::has_content,
@@ -49,60 +46,25 @@ pub(super) enum Token {
     Off,
 }
 
-impl CreateJob {
-    /// Sets the token of the submission: 1 to 128 visible ASCII characters without `$`. The same
-    /// token with the same name and workspace returns the same job, from any process and machine.
-    ///
-    /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-    /// # fn main() -> Result { run(async |emulator, client| {
-    /// # let job = hello(&emulator, &client, "nightly")?;
-    /// // `job` is a prepared `CreateJob`.
-    /// let first = job.clone().token("ci-4711").submit().await?;
-    /// let again = job.clone().token("ci-4711").submit().await?;
-    /// assert_eq!(first.id(), again.id());
-    ///
-    /// let error = job.token("ci-4712").submit().await.unwrap_err();
-    /// assert!(error.is_conflict() && !error.is_uncertain());
-    /// # Ok(()) }) }
-    /// ```
-    ///
-    /// By default, each submission has a random token. The settings of the jobs are not compared;
-    /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is in the environment variable
-    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN). It is a violation of
-    /// [`check`](Self::check) if the job cannot carry the variable: with 100 variables, in a
-    /// hyper-parameter search, in fine-tuning, with a stored or subscribed algorithm without own
-    /// variables, and with tasks on Open Telekom Cloud.
-    pub fn token(mut self, token: impl Into<String>) -> Self {
-        self.token = Token::Given(token.into());
-        self
-    }
-
-    /// Sends no token. If the response to the submission is lost, an existing job with the name and
-    /// the settings of this job is not returned, because it may be that of another request.
-    pub fn without_token(mut self) -> Self {
-        self.token = Token::Off;
-        self
-    }
-
+impl Token {
     /// Returns the token of a new submission of `body`; `None` if the job is sent without a token.
-    pub(super) fn new_token(&self, body: &Value) -> Result<Option<String>, Error> {
-        let is_possible = can_carry(body, self.cloud);
-        let (token, rule, advice) = match &self.token {
-            Token::Random if is_possible => {
+    pub(super) fn new_token(&self, body: &Value, cloud: Cloud) -> Result<Option<String>, Error> {
+        let is_possible = can_carry(body, cloud);
+        let (token, rule, advice) = match self {
+            Self::Random if is_possible => {
                 // The keys are from the system: a program may give its other generators a seed. The
                 // process id makes the tokens of forked processes differ.
                 let random = || RandomState::new().hash_one(process::id());
                 return Ok(Some(format!("{:016x}{:016x}", random(), random())));
             }
-            Token::Random | Token::Off => return Ok(None),
-            Token::Given(token) if !is_possible => {
+            Self::Random | Self::Off => return Ok(None),
+            Self::Given(token) if !is_possible => {
                 (token, "must not be set, because the job cannot carry it", "leave it out")
             }
-            Token::Given(token) if !is_allowed(token) => {
+            Self::Given(token) if !is_allowed(token) => {
                 (token, "must be 1 to 128 visible ASCII characters without $", "choose another")
             }
-            Token::Given(token) => return Ok(Some(token.clone())),
+            Self::Given(token) => return Ok(Some(token.clone())),
         };
         let token = Actual::Value(token.as_str().into());
         let violation = Violation::new("token", token, rule, None, advice);

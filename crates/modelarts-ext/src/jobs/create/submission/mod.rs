@@ -122,7 +122,7 @@ impl CreateJob {
             tracing::warn!(%warning, "the job does not follow a recommendation");
         }
         let body = self.body();
-        let token = self.new_token(&body)?;
+        let token = self.token.new_token(&body, self.cloud)?;
         let is_own_token = matches!(self.token, Token::Given(_));
         let checked = Checked { body, token, is_own_token, adopts, client: self.client };
         match checked.create(&deadline).await {
