@@ -47,9 +47,6 @@ use modelarts_api::BoxFuture;
 /// Maximum assumed difference between the local clock and the times of jobs, for comparisons.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Maximum clock skew that the gateway accepts.
-pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
-
 /// Clock of a client, used for signatures, expiry, retries, waits and time limits.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.

@@ -176,7 +176,7 @@ impl PyClient {
     /// The source is a script, whose directory is the code; a code directory, with `boot_file` or
     /// `command`; a job file; the body of a request; or `obs://…/train.py`. The options are name,
     /// description, engine, image, algorithm, flavor, pool, nodes, code_dir, boot_file, command,
-    /// data, out, parameters, env, auto_stop, restarts, priority, set, bucket and adopt.
+    /// data, out, parameters, env, auto_stop, restarts, priority, set, bucket, adopt and token.
     #[pyo3(signature = (source, **options))]
     fn submit(
         &self,

@@ -74,6 +74,7 @@ options! {
     set: Pairs<Py<PyAny>> = "values by the paths of fields",
     bucket: String = "a text",
     adopt: bool = "True or False",
+    token: String = "a text",
 }
 
 fn wrong(name: &str, rule: &str, value: &Bound<'_, PyAny>) -> PyErr {
@@ -139,7 +140,7 @@ impl Options {
             job = job.preset_image(name, version);
         }
         type Set = fn(CreateJob, &str) -> CreateJob;
-        let texts: [(&Option<String>, Set); 7] = [
+        let texts: [(&Option<String>, Set); 8] = [
             (&self.name, |job, name| job.name(name)),
             (&self.description, |job, text| job.description(text)),
             (&self.image, |job, url| job.custom_image(url)),
@@ -147,6 +148,7 @@ impl Options {
             (&self.flavor, |job, id| job.flavor(id)),
             (&self.pool, |job, id| job.pool(id)),
             (&self.command, |job, command| job.command(command)),
+            (&self.token, |job, token| job.token(token)),
         ];
         for (text, set) in texts {
             if let Some(text) = text {

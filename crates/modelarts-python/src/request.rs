@@ -261,8 +261,13 @@ fn named(
     if is_named || options.name.is_some() {
         return Ok(job);
     }
-    if options.adopt == Some(true) {
-        return Err(invalid(py, "adopt: the job must have a name; give name".to_owned()));
+    let option = match (options.adopt, &options.token) {
+        (Some(true), _) => Some("adopt"),
+        (_, Some(_)) => Some("token"),
+        _ => None,
+    };
+    if let Some(option) = option {
+        return Err(invalid(py, format!("{option}: the job must have a name; give name")));
     }
     let stem = match source {
         Source::Path(path) => {

@@ -265,6 +265,7 @@ def test_mistakes_are_named(client: Client, code: Path) -> None:
         (code.parent, {"code_dir": "a"}, "code_dir must not be given with the directory"),
         ("obs://b/a.py", {"code_dir": "a"}, "code_dir must be an address"),
         (code, {"adopt": True}, "adopt: the job must have a name; give name"),
+        (code, {"token": "ci"}, "token: the job must have a name; give name"),
         (code, {"data": {"x": data}, "out": "x"}, "two inputs or outputs are named x"),
         (code.parent / "none.yaml", {}, "cannot read the job in .*none.yaml"),
     ]
@@ -389,6 +390,8 @@ def test_a_request_is_checked_before_it_is_sent(
     assert list(client.list()) == []
     request = client.prepare(code, name="checked", parameters={"code": 1}, adopt=True)
     assert request.submit().id == request.submit().id
+    same = client.prepare(code, name="same", parameters={"code": 1}, token="ci-4711")
+    assert same.submit().id == same.submit().id
     with pytest.warns(JobWarning, match="zz"):
         client.submit(code, out="zz").wait()
     # A job without anything on this machine has warnings, too.

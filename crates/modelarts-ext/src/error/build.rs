@@ -182,6 +182,12 @@ impl Error {
         self
     }
 
+    /// Removes the uncertainty of a lost response, if a later call shows the result.
+    pub(crate) fn without_uncertainty(mut self) -> Self {
+        self.0.call.uncertain = false;
+        self
+    }
+
     /// Adds the details of a call. If they contain no request id, keeps the request id of the body.
     pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     client::{Client, response::Response},
     error::Error,
+    jobs::submission_token,
     timestamp::Timestamp,
     transport::call::CallInfo,
 };
@@ -48,7 +49,16 @@ pub struct Job {
 #[derive(Default)]
 struct Answer {
     details: Box<TrainingJob>,
+    /// Token of the submission, which the details do not have.
+    token: Option<String>,
     call: Arc<CallInfo>,
+}
+
+impl Answer {
+    fn new(mut details: Box<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
+        let token = submission_token::take(&mut details);
+        Arc::new(Self { details, token, call })
+    }
 }
 
 impl JobHandle {
@@ -90,7 +100,7 @@ impl JobHandle {
                 job.metadata.as_ref()?.id.as_deref()
             })?;
         let (details, call) = response.into_parts();
-        Ok(self.with_answer(Arc::new(Answer { details, call })))
+        Ok(self.with_answer(Answer::new(details, call)))
     }
 
     fn with_answer(&self, answer: Arc<Answer>) -> Job {
@@ -212,8 +222,7 @@ impl Job {
         call: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
-        let answer = Arc::new(Answer { details, call });
-        Some(JobHandle::new(client, id).with_answer(answer))
+        Some(JobHandle::new(client, id).with_answer(Answer::new(details, call)))
     }
 
     pub(super) fn with_client(mut self, client: Client) -> Self {
@@ -292,10 +301,15 @@ impl Job {
         self.status().map_or(&[], |status| &status.tasks)
     }
 
-    /// Returns the complete details of the job.
+    /// Returns the complete details of the job, except the token of its submission.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
         &self.answer.details
+    }
+
+    /// Returns the token of the submission of the job, if the response has it.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.answer.token.as_deref()
     }
 
     /// Returns information about the call that returned the [`details`](Self::details).

@@ -62,6 +62,7 @@ pub mod logs;
 mod metrics;
 mod phases;
 mod polling;
+mod submission_token;
 mod submit_all;
 mod training_jobs;
 pub mod wait;

@@ -120,14 +120,6 @@ impl Wish {
         (&self.name, &self.workspace) == (&other.name, &other.workspace)
     }
 
-    /// Returns true if a job that was created with `other` may be taken for this one. Variables
-    /// that the service does not return are unknown.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let mut known = self.clone();
-        known.mode = known.mode.filter(|_| other.mode.is_some());
-        known == *other
-    }
-
     /// Returns the differences to another job, apart from the description, which users change.
     pub(crate) fn differences(&self, other: &Self) -> Option<String> {
         let mut other = other.clone();

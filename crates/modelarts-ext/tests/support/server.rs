@@ -15,6 +15,9 @@ use tokio::{
 
 use super::clock::TestClock;
 
+/// Text in replies that stands for the random token in the first request. Both have 32 characters.
+pub(crate) const TOKEN_OF_FIRST: &str = "<the token in the first request>";
+
 /// Project id of all clients of a [`Server`].
 pub(crate) const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 
@@ -120,7 +123,12 @@ async fn answer(
     });
     // Clients may stop reading at any time, so errors are ignored.
     match reply {
-        Reply::Bytes(bytes) => {
+        Reply::Bytes(mut bytes) => {
+            let first = seen.lock().unwrap()[0].clone();
+            if let Some((_, rest)) = first.split_once(r#""MODELARTS_SUBMISSION_TOKEN":""#) {
+                let text = String::from_utf8_lossy(&bytes).replace(TOKEN_OF_FIRST, &rest[..32]);
+                bytes = text.into_bytes();
+            }
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
             // The client must close the connection first; otherwise the end would become a reset.

@@ -64,6 +64,7 @@ class _Options(TypedDict, total=False):
     set: Optional[Mapping[str, Any]]
     bucket: Optional[str]
     adopt: Optional[bool]
+    token: Optional[str]
 
 @final
 class Client:
@@ -150,6 +151,8 @@ class Client:
                 take precedence over the other arguments.
             bucket: Bucket for code, data and outputs, instead of that of the client.
             adopt: Returns the job of the same name and content if it exists. Requires `name`.
+            token: Text that identifies this submission: the same token and name return the same
+                job, from any process and machine. Requires `name`.
 
         Raises:
             InvalidError: The job breaks rules, which `violations` lists. Nothing was sent.

@@ -90,7 +90,7 @@ mod unix {
                 outputs::{
                     OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
                 },
-                submission::{Followed, IfExists, Target, printer, require_tags},
+                submission::{Followed, IfExists, Target, TokenFlags, printer, require_tags},
                 submit::{Mode, submit},
             },
             jobs::download::Received,
@@ -127,7 +127,8 @@ mod unix {
             }
             drop(local_printer);
             let mode = Mode::Follow(&self.follow);
-            submit(session, client, draft, &self.submit, self.if_exists.if_exists, mode).await
+            let (if_exists, token) = (self.if_exists.if_exists, TokenFlags::default());
+            submit(session, client, draft, &self.submit, if_exists, &token, mode).await
         }
 
         /// Returns the client of the service, and the draft of the job for the service. Reports

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use modelarts_ext::{
-    Client, Error, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
+    Client, CreateJob, Error, Job, Outcome, config::Cloud, jobs::diagnosis::Confidence,
     types::CreateTrainJobTagsRequest,
 };
 use modelarts_obs::Staging;
@@ -84,6 +84,34 @@ pub(crate) struct IfExistsFlag {
     /// for a command that is run again, such as in CI. The outputs are in OUT/NAME/ of the bucket.
     #[arg(long, value_enum, default_value_t = IfExists::Fail, value_name = "ACTION")]
     pub(crate) if_exists: IfExists,
+}
+
+/// Flags of the token that shows which submission created a job.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TokenFlags {
+    /// Token of the submission. The command that is run again with the same token and name, on any
+    /// machine, continues with the job that it created. The default is a random token.
+    #[arg(long)]
+    token: Option<String>,
+    /// Submits the job without a token, which is an environment variable of the job.
+    #[arg(long, conflicts_with = "token")]
+    no_token: bool,
+}
+
+impl TokenFlags {
+    /// Sets the token of a job.
+    pub(crate) fn apply(&self, job: CreateJob) -> CreateJob {
+        match &self.token {
+            Some(token) => job.token(token),
+            None if self.no_token => job.without_token(),
+            None => job,
+        }
+    }
+
+    /// Returns `true` if the job of an earlier command may be the result.
+    pub(crate) fn is_given(&self) -> bool {
+        self.token.is_some()
+    }
 }
 
 /// Action if a job with the name of a new job exists.

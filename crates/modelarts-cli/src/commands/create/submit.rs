@@ -15,8 +15,8 @@ use crate::{
         input_size::require_disk,
         outputs::{named_outputs, require_free_names, require_free_outputs},
         submission::{
-            FollowFlags, IfExists, IfExistsFlag, SubmitFlags, Target, add_tags, job_of_name,
-            printer, require_tags,
+            FollowFlags, IfExists, IfExistsFlag, SubmitFlags, Target, TokenFlags, add_tags,
+            job_of_name, printer, require_tags,
         },
     },
     commands::sync::{LeftOut, left_out_lines},
@@ -53,6 +53,8 @@ pub(crate) struct Submit {
     submit: SubmitFlags,
     #[command(flatten)]
     if_exists: IfExistsFlag,
+    #[command(flatten)]
+    token: TokenFlags,
     /// Prints the request body and the files that would be sent, without sending anything.
     /// Environment variables with names of credentials, and those of --env NAME, are printed as
     /// ***.
@@ -77,7 +79,8 @@ impl Submit {
             (false, true) => Mode::Detach,
             (false, false) => Mode::Follow(&self.follow),
         };
-        submit(session, client, draft, &self.submit, self.if_exists.if_exists, mode).await
+        let if_exists = self.if_exists.if_exists;
+        submit(session, client, draft, &self.submit, if_exists, &self.token, mode).await
     }
 }
 
@@ -95,16 +98,18 @@ pub(crate) enum Mode<'a> {
 pub(crate) async fn submit(
     session: &Session,
     client: &Client,
-    draft: Draft,
+    mut draft: Draft,
     flags: &SubmitFlags,
     if_exists: IfExists,
+    token: &TokenFlags,
     mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
     require_tags(&flags.tag, client)?;
-    let mut is_new = true;
-    if if_exists == IfExists::Adopt {
-        is_new = !exists(&draft, client).await?;
-    }
+    draft.job = token.apply(draft.job);
+    let is_new = match if_exists {
+        IfExists::Adopt => !exists("--if-exists adopt", &draft, client).await?,
+        IfExists::Fail => !token.is_given() || !exists("--token", &draft, client).await?,
+    };
     require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
     if !flags.overwrite_outputs && is_new {
@@ -142,12 +147,12 @@ pub(crate) async fn submit(
     followed.print(session, printer)
 }
 
-/// Returns `true` if a job with the name of a draft exists.
-async fn exists(draft: &Draft, client: &Client) -> Result<bool, Failure> {
+/// Returns `true` if a job with the name of a draft exists. The flag needs a name.
+async fn exists(flag: &str, draft: &Draft, client: &Client) -> Result<bool, Failure> {
     if draft.has_generated_name {
-        return Err(Failure::usage(
-            "--if-exists adopt: the job must have a name: --name, or metadata.name in the file",
-        ));
+        return Err(Failure::usage(format_args!(
+            "{flag}: the job must have a name: --name, or metadata.name in the file"
+        )));
     }
     let found = job_of_name(draft, client).await?;
     if let Some(job) = &found {

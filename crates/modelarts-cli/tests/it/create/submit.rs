@@ -396,6 +396,34 @@ async fn quiet_prints_no_events_and_api_takes_the_last_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_with_the_same_token_continues_with_its_job() {
+    let site = Site::start().await;
+    site.script("print('trained')\n");
+    let id = |output: &OutputAssert| {
+        let document: serde_json::Value = serde_json::from_str(&stdout(output)).unwrap();
+        document["job"]["id"].clone()
+    };
+    let flags = "--name nightly --token ci-4711 -o json";
+    let first = site.submit(flags).await.code(0);
+    assert!(stderr(&first).contains("✓ Submitted    nightly  "), "{}", stderr(&first));
+    let again = site.submit(&format!("{flags} -p lr=1")).await.code(0);
+    assert!(stderr(&again).contains("✓ Adopted      nightly  "), "{}", stderr(&again));
+    assert_eq!(id(&first), id(&again));
+    let other = site.submit("--name nightly --token ci-4712").await.code(1);
+    assert!(stderr(&other).contains(id(&first).as_str().unwrap()), "{}", stderr(&other));
+    let other = site.submit("--name nightly --no-token").await.code(1);
+    assert!(stderr(&other).contains("Duplicate training job"), "{}", stderr(&other));
+    assert_eq!(site.created(), 1);
+    site.submit("--token ci-4711").await.code(2).stderr_eq(
+        "error: --token: the job must have a name: --name, or metadata.name in the file\n",
+    );
+    for command in ["show nightly", "show nightly -o json", "show nightly -o job"] {
+        let output = support::assert(site.command(command)).await.code(0);
+        assert!(!stdout(&output).to_lowercase().contains("token"), "{}", stdout(&output));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_is_run_again_takes_its_own_job_and_no_other() {
     let site = Site::start().await;
     site.script("import sys\np = dict(a[2:].split('=', 1) for a in sys.argv[1:])\nopen(p['train_url'] + '/model', 'w').write('1')\nprint('trained')\n");

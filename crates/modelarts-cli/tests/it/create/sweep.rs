@@ -107,8 +107,8 @@ async fn results_and_jobs_of_others_are_not_taken() {
     site.script(&format!("{SCRIPT}# changed\n"));
     let output = run(&site, "-p lr=0.01,0.02 -p seed=1 -o json").await.code(1);
     let summary = json_of(&output, "trials")["trials"][0]["summary"].as_str().unwrap().to_owned();
-    let reason = "differs in algorithm.boot_file: the code has changed; --name selects other names, and \
-                  `modelarts rm` deletes jobs";
+    let reason = "differs in algorithm.boot_file, algorithm.code_dir: the code has changed; --name \
+                  selects other names, and `modelarts rm` deletes jobs";
     assert!(summary.ends_with(reason), "{summary}");
     // Results of a deleted job are not written over.
     let job = site.client().training_jobs().get_by_name("train-lr0_01").await.unwrap();

@@ -4,7 +4,8 @@
 //! reports all errors that can be detected locally. [`CreateJob::submit`] sends no job with errors.
 //!
 //! If the response is lost, the job may exist and incur costs. `submit` therefore searches for the
-//! job, and repeats the request only if the search finds no job.
+//! job, which it recognizes by a [token](CreateJob::token), and repeats the request only if the
+//! search finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -56,8 +57,9 @@
 
 // `CreateJob` holds the JSON of the request, which `json_edit` changes. `fields`, `setters` and
 // `field_path` set fields, with values of `channels`. `from_document` reads a job from JSON, YAML
-// or details, and `conversion` converts it into a request. `submission` looks up, validates and
-// creates the job. `parameters_page_tests` writes the tables of PARAMETERS.md.
+// or details, and `conversion` converts it into a request. `look_up` reads what the check needs.
+// `submission` creates the job, with a `token`, and `rejection` explains rejections.
+// `parameters_page_tests` writes the tables of PARAMETERS.md.
 
 mod channels;
 mod conversion;
@@ -66,16 +68,21 @@ mod fields;
 mod from_document;
 mod json_edit;
 mod local_files;
+mod look_up;
 mod names;
 #[cfg(test)]
 mod parameters_page_tests;
+mod rejection;
 mod setters;
 mod submission;
+mod token;
 
 pub use channels::HyperparameterSearch;
 pub use channels::{Input, Output, Volume};
 pub use local_files::{CodeDir, check_input_size};
 pub use names::{unique_name, without_suffix};
+
+pub use crate::jobs::submission_token::SUBMISSION_TOKEN;
 
 use std::{fmt, path::Path};
 
@@ -94,7 +101,10 @@ use crate::{
     config::cloud::Cloud,
     error::Error,
     jobs::{
-        create::json_edit::{object, text},
+        create::{
+            json_edit::{object, text},
+            token::Token,
+        },
         training_jobs::TrainingJobs,
     },
     validation::{
@@ -105,6 +115,8 @@ use crate::{
         specs::{AlgorithmSpec, FlavorSpec},
     },
 };
+
+const DEFAULT_WORKSPACE: &str = "0";
 
 /// Builder of a job. Only [`look_up`](Self::look_up) and [`submit`](Self::submit) send requests.
 ///
@@ -119,6 +131,7 @@ pub struct CreateJob {
     specs: KnownSpecs,
     unread: Vec<Error>,
     validation: Validation,
+    token: Token,
     /// Warnings about fields of the source document that the request body omits.
     warnings: Vec<Warning>,
 }
@@ -170,6 +183,7 @@ impl CreateJob {
             specs: KnownSpecs::default(),
             unread: Vec::new(),
             validation: Validation::Full,
+            token: Token::default(),
             warnings: Vec::new(),
         }
     }
@@ -266,17 +280,53 @@ impl CreateJob {
         self
     }
 
+    /// Sets the token of the submission: 1 to 128 visible ASCII characters without `$`. The same
+    /// token with the same name and workspace returns the same job, from any process and machine.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # fn main() -> Result { run(async |emulator, client| {
+    /// # let job = hello(&emulator, &client, "nightly")?;
+    /// // `job` is a prepared `CreateJob`.
+    /// let first = job.clone().token("ci-4711").submit().await?;
+    /// let again = job.clone().token("ci-4711").submit().await?;
+    /// assert_eq!(first.id(), again.id());
+    ///
+    /// let error = job.token("ci-4712").submit().await.unwrap_err();
+    /// assert!(error.is_conflict() && !error.is_uncertain());
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// By default, each submission has a random token. The settings of the jobs are not compared;
+    /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is in the environment variable
+    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN). It is a violation of
+    /// [`check`](Self::check) if the job cannot carry the variable: with 100 variables, in a
+    /// hyper-parameter search, in fine-tuning, with a stored or subscribed algorithm without own
+    /// variables, and with tasks on Open Telekom Cloud.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Token::Given(token.into());
+        self
+    }
+
+    /// Sends no token. If the response to the submission is lost, an existing job with the name and
+    /// the settings of this job is not returned, because it may be that of another request.
+    pub fn without_token(mut self) -> Self {
+        self.token = Token::Off;
+        self
+    }
+
     /// Returns the errors of the calls of the last [look-up](Self::look_up).
     #[must_use]
     pub fn unread(&self) -> &[Error] {
         &self.unread
     }
 
-    /// Returns the JSON body of the request, exactly as it is sent.
+    /// Returns the JSON body of the request, as it is sent, without the [token](Self::token).
     #[must_use]
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
+        token::replace(&mut body, None);
         // The default of 1 is sent explicitly, because Huawei Cloud requires the field.
         if body.get(SPEC).is_some() {
             let nodes = json_edit::slot(&mut body, spec::resource::NODE_COUNT);
@@ -318,9 +368,22 @@ impl CreateJob {
         if self.validation == Validation::Off {
             return Report::default();
         }
-        let mut report = validation::check(&self.body(), self.cloud, &self.specs);
+        let body = self.body();
+        let mut report = validation::check(&body, self.cloud, &self.specs);
+        if let Err(error) = self.token.new_token(&body, self.cloud) {
+            report.violations.extend_from_slice(error.violations());
+        }
         report.warnings.splice(0..0, self.warnings.iter().cloned());
         report
+    }
+
+    pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
+        let workspace = match json_edit::text_at(&self.body, metadata::WORKSPACE_ID) {
+            "" => DEFAULT_WORKSPACE,
+            id => id,
+        };
+        let name = json_edit::text_at(&self.body, metadata::NAME);
+        (workspace.to_owned(), name.to_owned())
     }
 
     /// Checks a local code directory before its upload: its limits, and the boot file of the job.

@@ -157,7 +157,8 @@ impl Scenario {
         let job = client.training_jobs().from_json(&body.to_string())?;
         let sent = || self.emulator.requests()[&*entry.operation].received;
         let before = sent();
-        let job = job.unchecked().without_look_up().submit().await?;
+        // Without a token, only the comparison of the details shows that the job is the same.
+        let job = job.unchecked().without_look_up().without_token().submit_or_adopt().await?;
         assert_eq!(sent() - before, 1, "{}", entry.name);
         let details: Value = serde_json::to_value(&job).unwrap();
         self.current.insert(kind(&entry.name), details["metadata"]["id"].clone());

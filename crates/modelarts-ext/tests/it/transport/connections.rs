@@ -161,12 +161,14 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
 
     // The client searches for the job after the create request.
     let page = format!(r#"{{"total":1,"items":[{B}]}}"#);
-    let (url, seen) = mixing(&[A, A, &page]).await;
+    let environments = r#"{"environments":{"MODELARTS_SUBMISSION_TOKEN":"t"}}"#;
+    let details = B.replacen('{', &format!(r#"{{"algorithm":{environments},"#), 1);
+    let (url, seen) = mixing(&[A, A, &page, &details]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
     client.training_jobs().get("a").await.unwrap();
-    let create = client.training_jobs().create("two").unchecked();
+    let create = client.training_jobs().create("two").command("run").token("t").unchecked();
     assert_eq!(create.submit().await.unwrap().id(), "b");
-    same(&seen, &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")]);
+    same(&seen, &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches"), (1, "b")]);
 
     // The wait continues after the response to another request.
     let done = B.replace("Running", "Completed");

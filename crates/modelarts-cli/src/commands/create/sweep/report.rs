@@ -133,8 +133,7 @@ impl TrialRow {
         let difference = error.solution().and_then(|text| text.rsplit("; ").next());
         let summary = match difference.filter(|_| is_taken) {
             Some(difference) => {
-                let is_of_code =
-                    ["boot_file", "code_dir"].iter().any(|it| difference.ends_with(it));
+                let is_of_code = ["boot_file", "code_dir"].iter().any(|it| difference.contains(it));
                 let code = if is_of_code { ": the code has changed" } else { "" };
                 format!(
                     "{difference}{code}; --name selects other names, and `modelarts rm` deletes jobs"

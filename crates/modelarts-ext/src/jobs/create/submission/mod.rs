@@ -1,11 +1,13 @@
 //! Submission of a job. A lost response does not result in a second job.
 //!
 //! A create request is not idempotent, but job names are unique: the service rejects a repeated
-//! request, because the name is in use.
+//! request, because the name is in use. The token in the environment variables of the job shows
+//! whether the job with the name is that of the request.
 
-// The specs of a job are read before the job is checked and sent. If the response is lost,
-// `search` searches for the job. `policy` decides the step that follows each response.
+// `policy` decides the step that follows each response. If the response is lost, `search` searches
+// for the job, and `comparison` compares its details with the request.
 
+mod comparison;
 mod policy;
 mod search;
 
@@ -15,9 +17,7 @@ use std::{
 };
 
 use modelarts_api::{
-    ClientInfo, Operation, codes,
-    request_path::create_training_job::metadata,
-    types::{ShowTrainingJobEnginesResponse, TrainingJob},
+    ClientInfo, Operation, request_path::create_training_job::metadata, types::TrainingJob,
 };
 use reqwest::header::ACCEPT;
 use serde_json::Value;
@@ -25,25 +25,19 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::{self, since},
-    config::cloud::Cloud,
     error::{CallSummary, Error, ErrorKind},
     jobs::{
         create::{
-            CreateJob, Validation,
+            CreateJob,
             json_edit::text_at as text,
-            submission::policy::{Failure, Sent, explain_path, nothing_sent},
+            rejection::explain,
+            submission::policy::{Failure, Request, Sent, Step},
+            token::{self, Token},
         },
         job::Job,
     },
     transport::deadline::Deadline,
-    validation::{
-        draft::Draft,
-        known_engines::{KnownEngines, engine_advice},
-        specs::{AlgorithmSpec, FlavorSpec},
-    },
 };
-
-const DEFAULT_WORKSPACE: &str = "0";
 
 // The operation is resolved at compile time, so the panic cannot occur in a running program.
 #[allow(clippy::panic)]
@@ -53,28 +47,6 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 };
 
 impl CreateJob {
-    /// Reads the algorithm, the flavor and the preset engine of the job, so that
-    /// [`check`](Self::check) can validate the job against them. Call this method before work that
-    /// a rejected job would waste, such as an upload.
-    ///
-    /// Makes at most three read calls, and none for known specs or [without
-    /// look-up](Self::without_look_up). Subscribed algorithms and flavors of dedicated pools cannot
-    /// be looked up. [`unread`](Self::unread) returns the errors of failed calls.
-    ///
-    /// Clones of the returned job keep the specs, so [`submit`](Self::submit) does not read them
-    /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
-    /// `submit` performs and [`check`](Self::check) does not.
-    ///
-    /// # Errors
-    /// Returns an error for missing or rejected credentials, or if the calls exceed
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). An
-    /// algorithm or flavor that does not exist is a violation of [`check`](Self::check).
-    pub async fn look_up(mut self) -> Result<Self, Error> {
-        let deadline = self.client.deadline();
-        self.read_specs(true, &deadline).await?;
-        Ok(self)
-    }
-
     /// Creates the job. If the response is lost, the client searches for the job by its name before
     /// it repeats the create request, so that no second job is created.
     ///
@@ -85,8 +57,11 @@ impl CreateJob {
     /// request is repeated only if the job is not found, as often as
     /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits.
     ///
-    /// A found job is returned if it is at most a minute older than the request, and contradicts no
-    /// field of the request. Calls with equal requests may return the same job.
+    /// A found job is returned if its details have the [token](Self::token) of this submission. A
+    /// job with another token, or with other settings, is that of another request. An equal job
+    /// without a token, as where a job cannot carry one, leaves open whose it is: the error is
+    /// uncertain, and has the id of the job. If the service rejects the variable of a random token,
+    /// the job is sent once more without it.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::CreateJob) -> Result<(), modelarts_ext::Error> {
@@ -113,9 +88,10 @@ impl CreateJob {
     ///
     /// The contents are equal if the details of the existing job contradict no field of the
     /// request, and have its algorithm, environment variables, maximum duration, volumes, log
-    /// directory and pool. Files in the code directory are not compared. The outputs of a job that
-    /// modelarts-obs stages have new addresses each time, so that it differs. An existing job costs a
-    /// rejected creation and the requests that find and read the job.
+    /// directory and pool. Files in the code directory and [tokens](Self::token) are not compared.
+    /// The outputs of a job that modelarts-obs stages have new addresses each time, so that it
+    /// differs. An existing job costs a rejected creation and the requests that find and read the
+    /// job.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -133,82 +109,71 @@ impl CreateJob {
     ///
     /// # Errors
     /// Returns the errors of [`submit`](Self::submit). If a job with other contents has the name,
-    /// [`Error::solution`] states its id and a field that differs.
+    /// [`Error::solution`] states its id and the fields that differ.
     pub async fn submit_or_adopt(self) -> Result<Job, Error> {
         self.create(true).await
     }
 
     pub(in crate::jobs) async fn create(mut self, adopts: bool) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
+        let read = self.read_specs(false, &deadline).await;
+        read.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
         for warning in self.check().into_result("the job")? {
             tracing::warn!(%warning, "the job does not follow a recommendation");
         }
-        Checked { body: self.body(), client: self.client, adopts }.create(&deadline).await
-    }
-
-    pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
-        let workspace = match text(&self.body, metadata::WORKSPACE_ID) {
-            "" => DEFAULT_WORKSPACE,
-            id => id,
-        };
-        let name = text(&self.body, metadata::NAME);
-        (workspace.to_owned(), name.to_owned())
+        let body = self.body();
+        let token = self.token.new_token(&body, self.cloud)?;
+        let is_own_token = matches!(self.token, Token::Given(_));
+        let checked = Checked { body, token, is_own_token, adopts, client: self.client };
+        match checked.create(&deadline).await {
+            Ok(job) => Ok(job),
+            Err(error) => Err(explain(error, &checked.client, &checked.body, &deadline).await),
+        }
     }
 }
 
 struct Checked {
     client: Client,
     body: Value,
+    /// `None` if the job is sent without a token.
+    token: Option<String>,
+    /// `true` for a token of the caller, which a job of an earlier submission may have.
+    is_own_token: bool,
     /// `true` if an existing job with the name and the contents of the request is the result.
     adopts: bool,
 }
 
 impl Checked {
-    async fn create(self, deadline: &Deadline) -> Result<Job, Error> {
-        match self.create_once(deadline).await {
-            Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
-                let explained = explain_engine(error.clone(), &self.client, &self.body);
-                let explained = deadline.run(explained).await;
-                Err(explained.unwrap_or(error))
-            }
-            Err(error)
-                if self.adopts && error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME) =>
-            {
-                let adopted = deadline.run(self.adopt(error.clone())).await;
-                adopted.unwrap_or(Err(error))
-            }
-            created => created.map_err(|error| explain_path(error, &self.body)),
-        }
-    }
-
-    /// Returns the existing job with the name of the request, or `error` with the reason.
-    async fn adopt(&self, error: Error) -> Result<Job, Error> {
-        let reason = match search::find_by_name(&self.client, &self.body).await {
-            Ok(Some(job)) => match search::difference(job.details(), &self.body, true) {
-                None => return Ok(job),
-                Some(path) => format!("the job {} has this name, and differs in {path}", job.id()),
-            },
-            Ok(None) => "no job with this name is listed".to_owned(),
-            Err(failed) => format!("the job with this name could not be read: {failed}"),
-        };
-        Err(error.with_hint(&reason))
-    }
-
     /// Creates the job. Repeats the request after a lost response only if a search finds no job.
-    async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
+    async fn create(&self, deadline: &Deadline) -> Result<Job, Error> {
         let client = &self.client;
         let (clock, transport) = (&**client.clock(), client.transport());
         let started = clock.now();
         let name = text(&self.body, metadata::NAME);
+        let mut token = self.token.as_deref();
         let mut sent = Sent::Nothing;
         loop {
-            let unsettled = match sent.answered(name, self.send(deadline).await) {
+            let request = Request {
+                name,
+                takes_existing: self.adopts || self.is_own_token,
+                has_random_token: token.is_some() && !self.is_own_token,
+            };
+            let unsettled = match sent.answered(&request, self.send(token, deadline).await) {
                 ControlFlow::Break(end) => return end,
-                ControlFlow::Continue(unsettled) => unsettled,
+                ControlFlow::Continue(Step::SendWithoutToken(earlier)) => {
+                    tracing::debug!("the variable of the token was rejected");
+                    (sent, token) = (earlier, None);
+                    continue;
+                }
+                ControlFlow::Continue(Step::Search(unsettled)) => unsettled,
             };
             let answered_at = clock.now();
-            let search = search::find(client, &self.body, started, unsettled.name_is_taken());
+            let search = search::find(client, &self.body, |job| {
+                let differences = comparison::differences(job.details(), &self.body);
+                let (id, token) = (job.id().to_owned(), job.token().map(str::to_owned));
+                let tokens = [token.as_deref(), self.token.as_deref()];
+                policy::judge((job, &id), tokens, &differences, self.adopts)
+            });
             let doing = "the job of a lost create was being searched for";
             let found = run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.
@@ -231,13 +196,15 @@ impl Checked {
         }
     }
 
-    async fn send(&self, deadline: &Deadline) -> Result<Job, Failure> {
+    async fn send(&self, token: Option<&str>, deadline: &Deadline) -> Result<Job, Failure> {
         let progress = Arc::<Mutex<CallSummary>>::default();
         let client = self
             .client
             .with_transport(|transport| transport.progress = Some(Arc::clone(&progress)));
+        let mut body = self.body.clone();
+        token::replace(&mut body, token);
         let work = async {
-            let answer = post(&client, &self.body).await?;
+            let answer = post(&client, &body).await?;
             let answer = match text(&self.body, metadata::NAME) {
                 "" => answer,
                 name => {
@@ -257,6 +224,13 @@ impl Checked {
             Failure::Late(late) => {
                 let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 Failure::Late(late.with_call(call.clone()))
+            }
+            // With a success status, the body of an error does not exclude that the job exists.
+            Failure::Answer(error)
+                if error.kind() == ErrorKind::Service
+                    && matches!(error.status(), Some(200..=299)) =>
+            {
+                Failure::Answer(error.with_uncertainty())
             }
             answer => answer,
         })
@@ -288,117 +262,4 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
         modelarts_api::decode_response(api, response)
     };
     client.call(call).await
-}
-
-const DOING: &str = "algorithm and flavor were being looked up";
-
-impl CreateJob {
-    /// Reads the specs. Keeps all errors but rejected credentials, because retries lock the key.
-    pub(super) async fn read_specs(
-        &mut self,
-        engines: bool,
-        deadline: &Deadline,
-    ) -> Result<(), Error> {
-        if self.validation != Validation::Full {
-            return Ok(());
-        }
-        deadline.limit(DOING, self.read(engines)).await
-    }
-
-    async fn read(&mut self, engines: bool) -> Result<(), Error> {
-        let body = self.body();
-        let draft = Draft::new(&body, self.cloud);
-        self.unread.clear();
-        if engines {
-            let read = self.read_engines(draft).await;
-            self.keep_failure(read)?;
-        }
-        let read = self.read_algorithm(draft).await;
-        self.keep_failure(read)?;
-        let read = self.read_flavor(draft).await;
-        self.keep_failure(read)
-    }
-
-    fn keep_failure(&mut self, read: Result<(), Error>) -> Result<(), Error> {
-        let Err(error) = read else {
-            return Ok(());
-        };
-        if error.kind() == ErrorKind::Credentials || error.status() == Some(401) {
-            return Err(error);
-        }
-        tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
-        self.unread.push(error);
-        Ok(())
-    }
-
-    async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        let is_unknown = |id: &&str| self.specs.algorithm.of(Some(id)).is_none();
-        let Some(id) = draft.algorithm_id().filter(is_unknown) else {
-            return Ok(());
-        };
-        let client = &self.client;
-        let answer = client
-            .call(|api| {
-                api.show_algorithm_by_uuid().project_id(client.project_id()).algorithm_id(id).send()
-            })
-            .await
-            .and_then(|answer| {
-                answer.require_match(client.transport(), "metadata.id", id, |algorithm| {
-                    algorithm.metadata.as_ref()?.id.as_deref()
-                })
-            });
-        let spec = match answer {
-            Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
-            // A 404 without an error code comes from a gateway that does not know this path.
-            Err(error) if error.is_not_found() && error.code().is_some() => {
-                AlgorithmSpec::missing()
-            }
-            Err(error) => return Err(error),
-        };
-        self.specs.algorithm.set(Some(id), spec);
-        Ok(())
-    }
-
-    async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        let is_unknown = |id: &&str| self.specs.flavor.of(Some(id)).is_none();
-        let Some(id) = draft.flavor_id().filter(is_unknown) else {
-            return Ok(());
-        };
-        let project = self.client.project_id();
-        let answer =
-            self.client.call(|api| api.show_training_job_flavors().project_id(project).send());
-        let answer = answer.await?;
-        if let Some(spec) = FlavorSpec::look_up(&answer, id) {
-            self.specs.flavor.set(Some(id), spec);
-        }
-        Ok(())
-    }
-
-    async fn read_engines(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        if self.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
-            let engines = engines(&self.client).await?;
-            self.specs.engines = KnownEngines::new(engines.into_inner());
-        }
-        Ok(())
-    }
-}
-
-async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesResponse>, Error> {
-    let project = client.project_id();
-    let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
-    call.await
-}
-
-/// Adds similar engines to the error for an unknown engine. Engines are read only for this error.
-pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
-    match engines(client).await {
-        Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {
-            Some(advice) => error.with_hint(&advice),
-            None => error,
-        },
-        Err(failed) => {
-            tracing::debug!(error = %failed, "the engines cannot be read");
-            error
-        }
-    }
 }

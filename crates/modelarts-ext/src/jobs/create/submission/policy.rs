@@ -5,25 +5,28 @@
 //! ```text
 //! Sent::Nothing --answer--> the end, or Unsettled --search--> the end, or Sent::Lost --> ...
 //! ```
+//!
+//! A rejection of the variable of a random token leads to the same state, without the token.
 
 use std::{ops::ControlFlow, time::Duration};
 
-use modelarts_api::{
-    codes,
-    request_path::{create_training_job::algorithm, input, output},
-};
-use serde_json::Value;
+use modelarts_api::codes;
 
-use crate::{
-    error::{Error, display::clause},
-    jobs::create::json_edit::text_at as text,
-    validation::{json_path::Located, obs_path::ObsPath},
-};
+use crate::{error::Error, jobs::submission_token::SUBMISSION_TOKEN};
+
+pub(super) struct Request<'a> {
+    pub(super) name: &'a str,
+    /// `true` if an earlier submission may have created the job that is the result: one with the
+    /// token of the caller, or that of a job to adopt.
+    pub(super) takes_existing: bool,
+    /// `true` if the request has a token that the caller did not choose.
+    pub(super) has_random_token: bool,
+}
 
 pub(super) enum Sent {
     /// No request can have created the job.
     Nothing,
-    /// Requests whose responses were lost. No search found the job for certain, but it may exist.
+    /// Requests whose responses were lost. No search found the job, but it may exist.
     Lost { error: Error, times: u32 },
 }
 
@@ -32,29 +35,69 @@ pub(super) struct Unsettled {
     earlier: Sent,
 }
 
+pub(super) enum Step {
+    Search(Unsettled),
+    SendWithoutToken(Sent),
+}
+
 pub(super) enum Failure {
     Answer(Error),
     Late(Error),
 }
 
+#[derive(Debug, PartialEq)]
 pub(super) enum Found<J> {
     Created(J),
-    OtherJob,
-    /// Job that may belong to the request, but seems to be older. Clocks may differ.
-    Unclear,
+    /// Job of another request for certain, in words.
+    OtherJob(String),
+    /// Id of an equal job without a token, which may be that of the request.
+    Unclear(String),
     /// No job has this name. The new job may not be listed yet.
     Absent,
+}
+
+/// Returns whose job has the name of a request, by the token of the job and that of the request.
+pub(super) fn judge<J>(
+    (job, id): (J, &str),
+    tokens: [Option<&str>; 2],
+    differences: &[String],
+    adopts: bool,
+) -> Found<J> {
+    let other = |reason: &str| Found::OtherJob(format!("the job {id} has this name, and {reason}"));
+    match (tokens, differences) {
+        ([Some(one), Some(own)], _) if one == own => Found::Created(job),
+        (_, []) if adopts => Found::Created(job),
+        ([None, _], []) => Found::Unclear(id.to_owned()),
+        ([Some(_), _], []) => other("the token of another submission"),
+        (_, fields) => other(&format!("differs in {}", fields.join(", "))),
+    }
 }
 
 pub(super) type Next<J, Step> = ControlFlow<Result<J, Error>, Step>;
 
 impl Sent {
-    pub(super) fn answered<J>(self, name: &str, answer: Result<J, Failure>) -> Next<J, Unsettled> {
+    pub(super) fn answered<J>(
+        self,
+        request: &Request<'_>,
+        answer: Result<J, Failure>,
+    ) -> Next<J, Step> {
+        let name = request.name;
         let error = match (answer, self) {
             (Ok(job), _) => return ControlFlow::Break(Ok(job)),
-            (Err(Failure::Answer(error)), Self::Nothing) if !error.is_uncertain() => error,
+            (Err(Failure::Answer(error)), earlier)
+                if request.has_random_token
+                    && !error.is_uncertain()
+                    && error.to_string().contains(SUBMISSION_TOKEN) =>
+            {
+                return ControlFlow::Continue(Step::SendWithoutToken(earlier));
+            }
+            (Err(Failure::Answer(error)), Self::Nothing)
+                if !error.is_uncertain() && !may_be_own(&error, request) =>
+            {
+                error
+            }
             (Err(Failure::Answer(error)), earlier) => {
-                return ControlFlow::Continue(Unsettled { error, earlier });
+                return ControlFlow::Continue(Step::Search(Unsettled { error, earlier }));
             }
             (Err(Failure::Late(late)), Self::Lost { error, .. }) => {
                 may_exist(late.after_uncertain(error), name)
@@ -70,13 +113,14 @@ impl Sent {
     }
 }
 
-impl Unsettled {
-    /// Returns `true` if a repeated request was rejected, because its name is in use.
-    pub(super) fn name_is_taken(&self) -> bool {
-        let is_duplicate = self.error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME);
-        is_duplicate && matches!(self.earlier, Sent::Lost { .. })
-    }
+/// Returns `true` for a refusal of a first request whose name may be that of its own job.
+fn may_be_own(error: &Error, request: &Request<'_>) -> bool {
+    error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME)
+        // An earlier attempt of the same call may have been executed.
+        && (request.takes_existing || error.attempts() > 1)
+}
 
+impl Unsettled {
     pub(super) fn retry_after(&self) -> Duration {
         self.error.retry_after().unwrap_or_default()
     }
@@ -87,30 +131,43 @@ impl Unsettled {
         found: Result<Found<J>, Failure>,
         may_repeat: impl FnOnce(u32) -> bool,
     ) -> Next<J, Sent> {
-        let name_is_taken = self.name_is_taken();
         let Self { error, earlier } = self;
         let (lost, times) = match earlier {
             Sent::Nothing => (None, 1),
             Sent::Lost { error, times } => (Some(error), times + 1),
         };
-        let (is_unclear, other_job) = match found {
+        let other_job = match found {
             Ok(Found::Created(job)) => return ControlFlow::Break(Ok(job)),
+            Ok(Found::Unclear(id)) => {
+                return ControlFlow::Break(Err(error.with_uncertainty().with_hint(&format!(
+                    "the job {id} has this name and these settings, but no token that shows whose \
+                     it is: look at the job before sending it again"
+                ))));
+            }
             // The name belongs to another job, so every request was rejected.
-            Ok(Found::OtherJob) if name_is_taken => return ControlFlow::Break(Err(error)),
+            Ok(Found::OtherJob(reason)) if !error.is_uncertain() => {
+                return ControlFlow::Break(Err(error.with_hint(&reason)));
+            }
             // The search may have missed a job that is not listed yet.
-            Ok(_) if !error.is_uncertain() => {
+            Ok(Found::Absent) if !error.is_uncertain() => {
                 return ControlFlow::Break(Err(may_exist(error, name)));
             }
-            Ok(Found::OtherJob) => (false, true),
-            Ok(Found::Unclear) => (true, false),
-            Ok(Found::Absent) => (false, false),
+            Ok(Found::OtherJob(reason)) => Some(reason),
+            Ok(Found::Absent) => None,
             Err(Failure::Answer(search)) => {
+                let status = search.status().map(|status| format!(" (HTTP {status})"));
+                let status = status.unwrap_or_default();
+                let reason = format!("the search for the job failed, too{status}; ");
                 // A proxy rejects both calls with the same status.
                 let is_proxy =
                     matches!(error.status(), Some(401 | 404) if error.status() == search.status());
                 let end = match lost {
-                    None if is_proxy => not_received(error),
-                    lost => search_failed(lost.unwrap_or(error), &search, name),
+                    None if is_proxy => error.with_solution(Some(
+                        "the search for the job was answered in the same way, so the create did \
+                         probably not reach the service; check the endpoint"
+                            .into(),
+                    )),
+                    lost => may_exist_because(lost.unwrap_or(error), &reason, name),
                 };
                 return ControlFlow::Break(Err(end));
             }
@@ -121,106 +178,43 @@ impl Unsettled {
         };
         if !error.is_final() && may_repeat(times) {
             ControlFlow::Continue(Sent::Lost { error, times })
-        } else if is_unclear {
-            ControlFlow::Break(Err(may_exist(error, name)))
         } else {
             ControlFlow::Break(Err(not_found(error, name, times, other_job)))
         }
     }
 }
 
-pub(super) fn nothing_sent(error: Error) -> Error {
-    error.with_solution(Some("nothing was sent".into()))
+fn may_exist(error: Error, name: &str) -> Error {
+    may_exist_because(error, "", name)
 }
 
-pub(super) fn may_exist(error: Error, name: &str) -> Error {
+fn may_exist_because(error: Error, reason: &str, name: &str) -> Error {
     error.with_uncertainty().with_solution(Some(format!(
-        "the job may exist all the same: look for a job named {name:?} before sending it again"
+        "{reason}the job may exist all the same: look for a job named {name:?} before sending it \
+         again"
     )))
 }
 
-pub(super) fn search_failed(error: Error, search: &Error, name: &str) -> Error {
-    let status = search.status().map(|status| format!(" (HTTP {status})"));
-    error.with_uncertainty().with_solution(Some(format!(
-        "the search for the job failed, too{}; the job may exist all the same: look for a job \
-         named {name:?} before sending it again",
-        status.unwrap_or_default()
-    )))
-}
-
-pub(super) fn not_received(error: Error) -> Error {
-    error.with_solution(Some(
-        "the search for the job was answered in the same way, so the create did probably not \
-         reach the service; check the endpoint"
-            .into(),
-    ))
-}
-
-pub(super) fn not_found(error: Error, name: &str, times: u32, other_job: bool) -> Error {
+fn not_found(error: Error, name: &str, times: u32, other_job: Option<String>) -> Error {
     let times = match times {
         1 => "once".to_owned(),
         times => format!("{times} times"),
     };
-    let end = match other_job {
-        true => format!("the job named {name:?} is another one"),
-        false => format!("no job named {name:?} was found after it"),
-    };
-    error.with_solution(Some(format!("it was sent {times}, and {end}")))
-}
-
-/// Adds the rejected path, or the channel with this path, to an error of the service.
-pub(super) fn explain_path(error: Error, body: &Value) -> Error {
-    let code_dir = text(body, algorithm::CODE_DIR);
-    let hint = match error.code() {
-        Some(codes::BOOT_FILE_DIR_ERROR) => format!(
-            "check that the object {:?} exists in the code directory {code_dir:?}; names of \
-             objects are case-sensitive",
-            text(body, algorithm::BOOT_FILE)
-        ),
-        Some(codes::CODE_DIR_ERROR) => format!(
-            "check that objects exist below {code_dir:?}; names of objects are case-sensitive"
-        ),
-        Some(codes::INVALID_CODE_DIR) => {
-            format!("check that the bucket and the directory {code_dir:?} exist")
+    match other_job {
+        // The name belongs to another job, so no request created one.
+        Some(reason) => {
+            error.with_hint(&format!("it was sent {times}; {reason}")).without_uncertainty()
         }
-        Some(codes::INVALID_OBS_PATH) => match explain_obs_path(&error, body) {
-            Some(hint) => hint,
-            None => return error,
-        },
-        _ => return error,
-    };
-    error.with_hint(&hint)
-}
-
-fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
-    let message = error.message()?;
-    let rejected = message.split_once("path:").map_or(message, |(_, path)| path);
-    let rejected = rejected.split(", reason").next()?.trim();
-    let rejected = ObsPath::parse(rejected)?;
-    let body = Located::root(body);
-    let lists = [
-        ("input", algorithm::INPUTS, input::NAME, input::remote::obs::OBS_URL),
-        ("output", algorithm::OUTPUTS, output::NAME, output::remote::obs::OBS_URL),
-    ];
-    let mut channels = lists.iter().flat_map(|(kind, list, name, path)| {
-        let named = |channel: Located<'_>| {
-            let text = |path| channel.at(path).text().unwrap_or_default().to_owned();
-            (*kind, text(name), text(path))
-        };
-        let channels = body.at(list).items().into_iter();
-        channels.map(named).collect::<Vec<_>>()
-    });
-    let (kind, name, url) =
-        channels.find(|(.., url)| ObsPath::parse(url) == Some(rejected.clone()))?;
-    let own = error.solution().and(error.known_code());
-    let own = own.map_or(String::new(), |row| format!("{}; ", clause(row.advice)));
-    Some(format!("{own}{url:?} is the path of the {kind} {name:?}"))
+        None => error.with_solution(Some(format!(
+            "it was sent {times}, and no job named {name:?} was found after it"
+        ))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::{CallSummary, ErrorKind};
 
     /// Returns an error with this HTTP status, or the error of a lost connection for status 0.
     fn error(status: u16, code: Option<&str>) -> Error {
@@ -232,6 +226,8 @@ mod tests {
             }
         }
     }
+
+    const EXISTS: &str = "the job may exist all the same (uncertain)";
 
     fn lost() -> Error {
         error(0, None)
@@ -246,8 +242,7 @@ mod tests {
     }
 
     fn again() -> Sent {
-        let error = lost();
-        Sent::Lost { error, times: 1 }
+        Sent::Lost { error: lost(), times: 1 }
     }
 
     /// Returns the job, or the advice of the error with a note if the error is uncertain.
@@ -264,90 +259,112 @@ mod tests {
         }
     }
 
+    fn request(takes_existing: bool, has_random_token: bool) -> Request<'static> {
+        Request { name: "n", takes_existing, has_random_token }
+    }
+
     #[test]
     fn a_request_that_cannot_have_been_executed_is_not_searched_for() {
+        const SEARCH: &str = "is searched for";
+        const DROP: &str = "is sent without the token";
         let late = || Error::new(ErrorKind::Timeout, "late");
-        let exists = "the job may exist all the same (uncertain)";
-        for (sent, answer, expected) in [
-            (Sent::Nothing, Ok("job"), "job"),
-            (again(), Ok("job"), "job"),
-            (Sent::Nothing, Err(Failure::Answer(refused())), "as it is"),
-            (Sent::Nothing, Err(Failure::Answer(taken())), "as it is"),
-            (Sent::Nothing, Err(Failure::Answer(lost())), "continues"),
-            (again(), Err(Failure::Answer(lost())), "continues"),
-            (again(), Err(Failure::Answer(refused())), "continues"),
-            (Sent::Nothing, Err(Failure::Late(late())), "it was not sent"),
-            (Sent::Nothing, Err(Failure::Late(late().with_uncertainty())), exists),
-            (again(), Err(Failure::Late(late())), exists),
+        let named = || Error::new(ErrorKind::Service, SUBMISSION_TOKEN).with_code(Some("c".into()));
+        let call = CallSummary { attempts: 2, ..Default::default() };
+        let (random, own, none) =
+            (&request(false, true), &request(true, false), &request(false, false));
+        let error = |error| Err(Failure::Answer(error));
+        for (line, sent, request, answer, expected) in [
+            (line!(), Sent::Nothing, random, Ok("job"), "job"),
+            (line!(), Sent::Nothing, random, error(refused()), "as it is"),
+            (line!(), Sent::Nothing, random, error(taken()), "as it is"),
+            (line!(), Sent::Nothing, none, error(taken()), "as it is"),
+            (line!(), Sent::Nothing, own, error(taken()), SEARCH),
+            (line!(), Sent::Nothing, random, error(taken().with_call(call)), SEARCH),
+            (line!(), Sent::Nothing, random, error(named()), DROP),
+            (line!(), again(), random, error(named()), DROP),
+            (line!(), Sent::Nothing, own, error(named()), "as it is"),
+            (line!(), Sent::Nothing, random, error(lost()), SEARCH),
+            (line!(), again(), random, error(lost()), SEARCH),
+            (line!(), again(), random, error(refused()), SEARCH),
+            (line!(), again(), random, error(taken()), SEARCH),
+            (line!(), Sent::Nothing, random, Err(Failure::Late(late())), "it was not sent"),
+            (line!(), Sent::Nothing, random, Err(Failure::Late(late().with_uncertainty())), EXISTS),
+            (line!(), again(), random, Err(Failure::Late(late())), EXISTS),
         ] {
-            assert_eq!(end(sent.answered("n", answer)), expected);
+            let end = match sent.answered(request, answer) {
+                ControlFlow::Continue(Step::Search(_)) => SEARCH.to_owned(),
+                ControlFlow::Continue(Step::SendWithoutToken(_)) => DROP.to_owned(),
+                ControlFlow::Break(result) => end::<()>(ControlFlow::Break(result)),
+            };
+            assert_eq!(end, expected, "line {line}");
+        }
+    }
+
+    #[test]
+    fn a_token_shows_whose_job_is_found() {
+        let differs = ["a", "b"].map(str::to_owned);
+        let other = |why: &str| Found::OtherJob(format!("the job j has this name, and {why}"));
+        let token = || other("the token of another submission");
+        let both = || other("differs in a, b");
+        let unclear = || Found::Unclear("j".to_owned());
+        for (line, tokens, differences, adopts, expected) in [
+            (line!(), [Some("t"), Some("t")], &differs[..0], false, Found::Created(())),
+            (line!(), [Some("t"), Some("t")], &differs, false, Found::Created(())),
+            (line!(), [Some("o"), Some("t")], &differs[..0], false, token()),
+            (line!(), [Some("o"), Some("t")], &differs, false, both()),
+            (line!(), [Some("o"), None], &differs[..0], false, token()),
+            (line!(), [None, Some("t")], &differs[..0], false, unclear()),
+            (line!(), [None, None], &differs[..0], false, unclear()),
+            (line!(), [None, Some("t")], &differs, false, both()),
+            (line!(), [None, None], &differs, false, both()),
+            (line!(), [Some("o"), Some("t")], &differs[..0], true, Found::Created(())),
+            (line!(), [None, Some("t")], &differs[..0], true, Found::Created(())),
+            (line!(), [Some("o"), Some("t")], &differs, true, both()),
+        ] {
+            assert_eq!(judge(((), "j"), tokens, differences, adopts), expected, "line {line}");
         }
     }
 
     #[test]
     fn a_request_is_sent_again_only_after_a_search_that_found_no_job() {
-        use Found::{Absent, Created, OtherJob, Unclear};
-        let exists = "the job may exist all the same (uncertain)";
+        use Found::{Absent, Created};
+        let unclear = "the job j has this name and these settings (uncertain)";
         let once = "it was sent once (uncertain)";
         let searched = "the search for the job failed (uncertain)";
         let same = "the search for the job was answered in the same way (uncertain)";
         let failed = |status| Err(Failure::Answer(error(status, None)));
-        let unauthorized = || {
-            error(401, None)
-                .with_call(crate::error::CallSummary { attempts: 1, ..Default::default() })
-        };
+        let other = || Ok(Found::OtherJob("other".into()));
+        let equal = || Ok(Found::Unclear("j".into()));
+        let call = || CallSummary { attempts: 1, ..Default::default() };
+        let unauthorized = || error(401, None).with_call(call());
         for (line, error, earlier, found, may_repeat, expected) in [
             (line!(), lost(), Sent::Nothing, Ok(Created("job")), true, "job"),
+            (line!(), taken(), Sent::Nothing, Ok(Created("job")), true, "job"),
             (line!(), taken(), again(), Ok(Created("job")), true, "job"),
-            (line!(), taken(), again(), Ok(OtherJob), true, "as it is"),
-            (line!(), taken(), again(), Ok(Absent), true, exists),
-            (line!(), taken(), again(), Ok(Unclear), true, exists),
-            (line!(), refused(), again(), Ok(OtherJob), true, exists),
-            (line!(), refused(), again(), Ok(Absent), true, exists),
+            (line!(), taken(), Sent::Nothing, other(), true, "Choose another name"),
+            (line!(), taken(), again(), other(), true, "Choose another name"),
+            (line!(), taken(), again(), Ok(Absent), true, EXISTS),
+            (line!(), taken(), Sent::Nothing, Ok(Absent), true, EXISTS),
+            (line!(), taken(), again(), equal(), true, "Choose another name (uncertain)"),
+            (line!(), refused(), again(), other(), true, "other"),
+            (line!(), refused(), again(), Ok(Absent), true, EXISTS),
             (line!(), lost(), Sent::Nothing, Ok(Absent), true, "continues"),
-            (line!(), lost(), Sent::Nothing, Ok(OtherJob), true, "continues"),
-            (line!(), lost(), Sent::Nothing, Ok(Unclear), true, "continues"),
+            (line!(), lost(), Sent::Nothing, other(), true, "continues"),
+            (line!(), lost(), Sent::Nothing, equal(), true, unclear),
             (line!(), lost(), Sent::Nothing, Ok(Absent), false, once),
-            (line!(), lost(), Sent::Nothing, Ok(OtherJob), false, once),
-            (line!(), lost(), Sent::Nothing, Ok(Unclear), false, exists),
-            (line!(), lost(), again(), Ok(Absent), false, "it was sent 2 times (uncertain)"),
+            (line!(), lost(), Sent::Nothing, other(), false, "it was sent once"),
+            (line!(), lost(), again(), Ok(Absent), true, "it was sent 2 times (uncertain)"),
             (line!(), lost().with_retryable(false), Sent::Nothing, Ok(Absent), true, once),
             (line!(), lost(), Sent::Nothing, failed(503), true, searched),
+            (line!(), taken(), Sent::Nothing, failed(503), true, searched),
             (line!(), unauthorized(), Sent::Nothing, failed(401), true, same),
             (line!(), unauthorized(), Sent::Nothing, failed(404), true, searched),
             (line!(), unauthorized(), again(), failed(401), true, searched),
-            (line!(), lost(), Sent::Nothing, Err(Failure::Late(refused())), true, exists),
+            (line!(), lost(), Sent::Nothing, Err(Failure::Late(refused())), true, EXISTS),
         ] {
             let unsettled = Unsettled { error, earlier };
-            let next = unsettled.searched("n", found, |_| may_repeat);
+            let next = unsettled.searched("n", found, |times| may_repeat && times < 2);
             assert_eq!(end(next), expected, "line {line}");
-        }
-    }
-
-    #[test]
-    fn requests_are_counted() {
-        let unsettled = Unsettled { error: lost(), earlier: again() };
-        let next = unsettled.searched::<()>("n", Ok(Found::Absent), |times| times == 2);
-        assert!(matches!(next, ControlFlow::Continue(Sent::Lost { times: 2, .. })));
-    }
-
-    #[test]
-    fn the_name_is_taken_only_after_a_lost_request() {
-        for (error, earlier, expected) in
-            [(taken(), again(), true), (taken(), Sent::Nothing, false), (refused(), again(), false)]
-        {
-            assert_eq!(Unsettled { error, earlier }.name_is_taken(), expected);
-        }
-    }
-
-    #[test]
-    fn a_pause_of_the_service_is_kept() {
-        let wait = Duration::from_secs(7);
-        for (error, expected) in
-            [(lost(), Duration::ZERO), (lost().with_retry_after(Some(wait)), wait)]
-        {
-            let earlier = Sent::Nothing;
-            assert_eq!(Unsettled { error, earlier }.retry_after(), expected);
         }
     }
 }

@@ -340,7 +340,7 @@ async fn undocumented_fields_are_kept_and_sent() {
         "billing_mode: no document names this field; it is sent as it is"
     );
     // The copy is sent with the values that the service returned.
-    copy.clone().unchecked().submit().await.unwrap();
+    copy.clone().unchecked().without_token().submit().await.unwrap();
     let request = server.requests().pop().unwrap();
     let sent: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     assert_eq!(sent, body);

@@ -10,12 +10,12 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-use super::fixtures::minimal_create;
+use super::fixtures::{NOW, found, minimal_create};
 use crate::support::{
     clock::TestClock,
     errors::{message, refused},
     faults::{CREATE, LIST, status},
-    server::{PROJECT, Reply, Server, json_answer, words_for_a_reset},
+    server::{PROJECT, Reply, Server, TOKEN_OF_FIRST, json_answer, words_for_a_reset},
     site::Site,
 };
 
@@ -33,7 +33,7 @@ fn lines(server: &Server) -> Vec<String> {
 async fn submit(replies: impl IntoIterator<Item = Reply>) -> (Result<Job, Error>, Server) {
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
-    let result = minimal_create(&client).0.submit().await;
+    let result = minimal_create(&client).submit().await;
     assert_eq!(server.left(), 0);
     (result, server)
 }
@@ -179,9 +179,10 @@ async fn a_job_with_other_content_is_not_taken_for_a_lost_one() {
             Ok(_) => panic!("{what}: the first job was returned"),
             Err(error) => assert!(error.is_conflict() && !error.is_uncertain(), "{what}: {error}"),
         }
-        // The job of an equal request cannot be distinguished from that of the lost one.
+        // The job of an equal request has another token.
         site.fault(1, CREATE, Fault::Reset);
-        assert_eq!(first.submit().await.unwrap().id(), ran.id());
+        let error = refused(first.submit().await);
+        assert!(error.is_conflict() && !error.is_uncertain(), "{what}: {error}");
         site.emulator.wait_until_settled(ran.id()).await;
     }
 }
@@ -194,7 +195,8 @@ async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
     site.clock.advance(Duration::from_secs(300));
     site.fault(1, CREATE, Fault::Reset);
     let error = refused(job.submit().await);
-    assert!(error.is_conflict() && error.is_uncertain(), "{error}");
+    assert!(error.is_conflict() && !error.is_uncertain(), "{error}");
+    assert!(error.to_string().contains(older.id()), "{error}");
     assert_eq!(site.count(CREATE), (3, 1));
     assert_eq!(site.list().await.unwrap()[0].id(), older.id());
 }
@@ -234,41 +236,7 @@ async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
     assert_eq!(site.count(CREATE), (1, 0));
 }
 
-/// By any clock that the gateway accepts, a job of this time is older than the create request.
-const OLD: u64 = 1_768_465_845_000 - 901_000;
 const PAGE: &str = "<html><title>Nothing here</title></html>";
-
-/// Returns a row of a job with this name, which was created at this time.
-fn job(name: &str, time: u64) -> Value {
-    json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}})
-}
-
-#[tokio::test]
-async fn a_lost_create_is_looked_for_among_new_jobs() {
-    let old: Vec<_> = (0..50).map(|number| job(&format!("lost-{number}"), OLD)).collect();
-    let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
-    // The client requests no second page.
-    let page = || json_answer("200 OK", "", &page);
-    let made = json_answer("200 OK", "", &job("lost", OLD + 902_000).to_string());
-    let (result, server) = submit([lost(), page(), page(), page(), made]).await;
-    assert_eq!(result.unwrap().id(), "lost");
-    assert_eq!(server.requests().len(), 5);
-}
-
-#[tokio::test]
-async fn a_lost_create_is_found_by_the_time_of_the_service() {
-    let mut site = Site::start().await;
-    let clock = TestClock::new();
-    clock.advance(Duration::from_secs(7200));
-    site.client = site.client().clock(clock).build().unwrap();
-    // From this call, the client detects the clock skew.
-    assert_eq!(site.list().await.unwrap().len(), 0);
-    site.fault(1, CREATE, Fault::LostAnswer);
-    let job = site.script("hours", "").submit().await.unwrap();
-    assert_eq!(job.name(), "hours");
-    assert_eq!(site.count(CREATE), (1, 1));
-    site.emulator.wait_until_settled(job.id()).await;
-}
 
 #[tokio::test]
 async fn a_lost_create_is_found_with_a_token_and_a_wrong_clock() {
@@ -286,20 +254,6 @@ async fn a_lost_create_is_found_with_a_token_and_a_wrong_clock() {
         assert_eq!(site.count(CREATE), (1, 1));
         site.emulator.wait_until_settled(job.id()).await;
     }
-}
-
-/// Without the header `Date`, the age of a job may be wrong by all that the gateway accepts.
-#[tokio::test]
-async fn a_job_of_uncertain_age_leaves_open_whether_the_create_succeeded() {
-    let server = Server::start([]).await;
-    let clock = TestClock::new();
-    clock.advance(Duration::from_secs(899));
-    let client = server.client(&clock).build().unwrap();
-    let found = job("lost", OLD + 901_000);
-    server.add(twice(&[found], refusal("400 Bad Request", NAME_EXISTS)));
-    let error = refused(minimal_create(&client).0.submit().await);
-    assert!(error.is_uncertain() && error.to_string().ends_with(MAY_EXIST), "{error}");
-    assert_eq!(server.left(), 0);
 }
 
 #[tokio::test]
@@ -330,11 +284,14 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for(
         let server = Server::start([]).await;
         let clock = TestClock::new();
         let client = server.client(&clock).build().unwrap();
-        let (create, found) = minimal_create(&client);
-        server.add([Reply::Bytes(answer.into()), json_answer("200 OK", "", &found)]);
-        let job = create.submit().await.unwrap_or_else(|error| panic!("{status}: {error}"));
-        assert_eq!(job.id(), "its-id", "{status}");
-        assert_eq!(lines(&server), [CREATED, SEARCHED], "{status}");
+        server.add([Reply::Bytes(answer.into())]);
+        server.add(found(NOW, &json!({"MODELARTS_SUBMISSION_TOKEN": TOKEN_OF_FIRST})));
+        let job = minimal_create(&client)
+            .submit()
+            .await
+            .unwrap_or_else(|error| panic!("{status}: {error}"));
+        assert_eq!(job.id(), "id-of-lost", "{status}");
+        assert_eq!(lines(&server), [CREATED, SEARCHED, "GET id-of-lost"], "{status}");
         assert_eq!(clock.slept(), [Duration::ZERO; 0], "{status}");
     }
 }
@@ -390,15 +347,6 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
 }
 
 #[tokio::test]
-async fn an_old_job_of_the_same_name_is_found_behind_newer_ones() {
-    let jobs = [job("lost-2", OLD), job("lost", OLD - 1000)];
-    let refusal = refusal("400 Bad Request", NAME_EXISTS);
-    let error = refused(submit(twice(&jobs, refusal)).await.0);
-    assert!(!error.is_uncertain(), "{error}");
-    assert!(!error.to_string().contains("may exist"), "{error}");
-}
-
-#[tokio::test]
 async fn a_create_that_something_before_the_service_answers_was_not_executed() {
     let same = "the search for the job was answered in the same way, so the create did probably \
                 not reach the service; check the endpoint";
@@ -425,7 +373,7 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
     let login = login.domain("d").project_id(PROJECT);
     let client = server.client(&TestClock::new());
     let client = client.credentials(CachedProvider::new(login)).build().unwrap();
-    let error = refused(minimal_create(&client).0.submit().await);
+    let error = refused(minimal_create(&client).submit().await);
     assert_eq!(
         (error.kind(), error.status(), error.attempts()),
         (ErrorKind::Credentials, Some(202), 0)

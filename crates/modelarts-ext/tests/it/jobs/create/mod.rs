@@ -9,3 +9,4 @@ mod look_up;
 mod lost_create;
 mod service_checks;
 mod time_limits;
+mod token;

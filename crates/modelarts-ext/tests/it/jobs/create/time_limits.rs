@@ -62,7 +62,7 @@ async fn a_search_without_end_does_not_hang_a_create() {
         network::json(json!({"total": 1_000_000, "items": rows}))
     });
     let client = client.build().unwrap();
-    let error = refused(minimal_create(&client).0.submit().await);
+    let error = refused(minimal_create(&client).submit().await);
     assert_eq!(
         error.to_string(),
         "CreateTrainingJob: not finished within 300s: time ran out while the job of a lost \
@@ -86,7 +86,7 @@ async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
         None
     });
     let client = client.overall_timeout(Duration::from_secs(400));
-    let error = refused(minimal_create(&client.build().unwrap()).0.submit().await);
+    let error = refused(minimal_create(&client.build().unwrap()).submit().await);
     assert_eq!(
         error.to_string(),
         "CreateTrainingJob: not finished within 400s: time ran out while the job was being sent; \
@@ -115,7 +115,7 @@ async fn a_create_without_credentials_ends_and_was_not_sent() {
     let clock = TestClock::new();
     let client = within(&clock, |line, _| panic!("{line}"));
     let client = client.credentials(Never(clock.clone()));
-    let error = refused(minimal_create(&client.build().unwrap()).0.submit().await);
+    let error = refused(minimal_create(&client.build().unwrap()).submit().await);
     assert_eq!(
         error.to_string(),
         "CreateTrainingJob: not finished within 300s: time ran out while the job was being sent; \
