@@ -235,6 +235,8 @@ pub(crate) fn left_out_in_words(directory: &Path, skipped: &[Skipped]) -> String
             | SkipReason::VirtualEnvironment
             | SkipReason::PythonCache
             | SkipReason::NodeModules
+            | SkipReason::Emulator
+            | SkipReason::HiddenInHome
             | SkipReason::Unchanged => continue,
             SkipReason::Ignored { file, .. } => format!("left out by {file}"),
             SkipReason::Excluded => "left out as data or results".to_owned(),

@@ -181,8 +181,8 @@ enum Step {
     /// The directory is not versioned. The objects at its address change.
     Mirror(Summary),
     /// A version has the contents of the directory.
-    Reuse(DataVersion, Summary),
-    Create(NewVersion),
+    Reuse(Box<DataVersion>, Summary),
+    Create(Box<NewVersion>),
 }
 
 /// Version that does not exist yet.
@@ -256,7 +256,7 @@ impl Data {
                     let summary =
                         Summary { unchanged: version.amount, skipped, ..Summary::default() };
                     let path = version.path.clone();
-                    return Ok(Changes { path, step: Step::Reuse(version, summary) });
+                    return Ok(Changes { path, step: Step::Reuse(Box::new(version), summary) });
                 }
                 tracing::warn!(id, "the version lacks objects, so it is not used");
             }
@@ -281,7 +281,7 @@ impl Data {
         let workspace = workspace.map(str::to_owned);
         let listing = Arc::new(listing);
         let new = NewVersion { id, place, workspace, listing, copies };
-        Ok(Changes { path, step: Step::Create(new) })
+        Ok(Changes { path, step: Step::Create(Box::new(new)) })
     }
 
     /// Compares a directory that is not versioned with its objects, and changes nothing.
@@ -386,7 +386,7 @@ impl Data {
                 let summary = new.run(sync, on_progress).await?;
                 let id = new.id.clone();
                 if !dry_run {
-                    self.complete(staging, new).await?;
+                    self.complete(staging, *new).await?;
                 }
                 let staged = StagedDir::new(path, summary);
                 Ok(StagedDir { version: Some(id), is_new_version: true, ..staged })

@@ -271,19 +271,23 @@ mod unix {
             received.print_lines();
             let is_whole = received.note_failed();
             record(&job, facts((!is_whole).then_some(stored), stopped_by)).await;
-            let mut followed = followed?;
-            followed.end.downloaded = received.directories();
+            let mut followed = followed.map(|mut followed| {
+                followed.end.downloaded = received.directories();
+                followed
+            });
             if is_whole {
                 *fate = Fate::Removed;
-            } else {
-                let (name, path) = (job.name(), here.storage.path.display());
-                note!(
-                    "  the other files stay in {path}\n  deliver them with: modelarts download \
-                     --local {name}"
-                );
+                return followed;
+            }
+            let (name, path) = (job.name(), here.storage.path.display());
+            note!(
+                "  the other files stay in {path}\n  deliver them with: modelarts download --local \
+                 {name}"
+            );
+            if let Ok(followed) = &mut followed {
                 followed.status = followed.status.with_incomplete_outputs();
             }
-            Ok(followed)
+            followed
         }
 
         /// Follows a job to its end. After a signal, the time limit, or an error of the output,

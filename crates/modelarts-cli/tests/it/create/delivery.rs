@@ -92,6 +92,28 @@ async fn a_stopped_script_keeps_what_it_saves_and_explain_says_who_stopped_it() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_ends_early_loses_no_output() {
+    let site = Site::start().await;
+    site.script(SAVING);
+    let line = "run --local code/train.py --out train_url --name r -o ndjson";
+    let mut command = std::process::Command::new(snapbox::cmd::cargo_bin!("modelarts"));
+    command
+        .args(line.split(' '))
+        .env("HOME", site.fixture.path())
+        .env("MODELARTS_STATE_DIR", site.fixture.path().join("state"))
+        .current_dir(site.fixture.path())
+        .stdout(std::process::Stdio::piped());
+    let code = blocking(move || {
+        let mut program = command.spawn().unwrap();
+        drop(program.stdout.take());
+        program.wait().unwrap().code()
+    })
+    .await;
+    assert_eq!(code, Some(141));
+    assert!(!storage(&site).exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_at_once_and_the_outputs_are_delivered_later() {
     let site = Site::start().await;
     site.script(STUBBORN);
