@@ -50,6 +50,8 @@ pub(super) struct State {
     pub(super) jobs: Vec<(String, String)>,
     /// `true` if the old job was stopped.
     pub(super) stopped: bool,
+    /// The algorithm of the created job, with the token of its submission.
+    pub(super) algorithm: serde_json::Value,
     /// The number of searches that do not list new jobs yet.
     pub(super) unlisted: usize,
 }
@@ -87,6 +89,8 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
         ("POST", "/training-jobs") => Some(Effect::Create),
         ("POST", "/training-job-searches") => None,
         ("GET", "/training-jobs/id-of-old") => Some(Effect::Read),
+        // The details of the created job are part of a search for it.
+        ("GET", "/training-jobs/id-of-new") => None,
         ("POST", "/training-jobs/id-of-old/actions") => Some(Effect::Stop),
         _ => panic!("{line}"),
     }
@@ -108,6 +112,12 @@ impl Cloud {
         request: &str,
     ) -> (bool, Vec<u8>) {
         match operation {
+            None if request.starts_with("GET") => {
+                let mut new: serde_json::Value =
+                    serde_json::from_str(&job("new", "Running")).unwrap();
+                new["algorithm"] = state.algorithm.clone();
+                (false, json(&new.to_string()))
+            }
             None => {
                 let late = state.unlisted > 0;
                 state.unlisted = state.unlisted.saturating_sub(1);
@@ -143,6 +153,9 @@ impl Cloud {
                 } else {
                     let workspace = workspace(request, "/metadata/workspace_id");
                     state.jobs.push(("new".to_owned(), workspace));
+                    let sent: serde_json::Value =
+                        serde_json::from_str(body(request.as_bytes())).unwrap();
+                    state.algorithm = sent["algorithm"].clone();
                     (true, json(&job("new", "Creating")))
                 }
             }
