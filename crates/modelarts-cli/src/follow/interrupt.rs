@@ -45,6 +45,7 @@ impl Interrupt {
     }
 
     /// Forgets the received signal, so that the next one can be waited for. Returns its name.
+    #[cfg(unix)]
     pub(crate) fn take(&mut self) -> Option<&'static str> {
         self.received.take()
     }

@@ -136,14 +136,15 @@ fn write(job: &Job, record: &Record) -> io::Result<()> {
     let Some(directory) = directory() else {
         return Ok(());
     };
-    // A service has no two jobs with one name.
-    for file in files(&directory).iter().filter(|file| name_of(file) == Some(job.name())) {
-        fs::remove_file(file)?;
-    }
     let created = job.created_at().map_or(0, Timestamp::as_epoch_millis);
     let file = directory.join(format!("{created}-{}-{}.json", job.name(), job.id()));
     replace(&file, &serde_json::to_vec(record)?)?;
     let files = files(&directory);
+    // A service has no two jobs with one name.
+    for other in files.iter().filter(|other| **other != file && name_of(other) == Some(job.name()))
+    {
+        fs::remove_file(other)?;
+    }
     let old = files.iter().take(files.len().saturating_sub(MAX_RECORDS));
     // The record is the only way to outputs that were not delivered.
     let is_delivered = |file: &&PathBuf| read(file).is_ok_and(|record| record.stored.is_none());
@@ -350,7 +351,7 @@ pub(crate) fn forget(jobs: &[Job]) -> Result<(), Failure> {
         let failed = |path: &Path, error: io::Error| {
             Failure::local(format_args!("cannot delete {}: {error}", path.display()))
         };
-        if let Some(stored) = &record.stored {
+        if let Some(stored) = record.stored.as_ref().filter(|stored| stored.storage.exists()) {
             require_unused(job.name(), stored)?;
             stored.remove().map_err(|error| failed(&stored.storage, error))?;
         }
@@ -368,13 +369,26 @@ fn require_unused(name: &str, stored: &StoredOutputs) -> Result<(), Failure> {
         true => Err(Failure::local(format_args!(
             "the job {name} must have ended, and runs in another `modelarts` on this machine"
         ))),
+    }?;
+    match stored.storage.exists() {
+        true => Ok(()),
+        false => Err(Failure::local(format_args!(
+            "the outputs of {name} were in {}, which does not exist any more; move it back, or \
+             `modelarts rm --local {name}` forgets them",
+            stored.storage.display()
+        ))),
     }
 }
 
 /// Removes a storage, unless outputs of other jobs are in it.
 pub(crate) fn release(storage: &Path) {
-    let is_there = |record: &Record| record.stored.as_ref().is_some_and(|it| it.storage == storage);
-    if records(|_| true).iter().any(|(_, record)| is_there(record)) {
+    let files = directory().map(|directory| files(&directory)).unwrap_or_default();
+    let is_needed = |file: &PathBuf| match read(file) {
+        Ok(record) => record.stored.is_some_and(|stored| stored.storage == storage),
+        // The record may be that of outputs in the storage.
+        Err(_) => true,
+    };
+    if files.iter().any(is_needed) {
         return;
     }
     if let Err(error) = storage::remove(storage) {
@@ -382,8 +396,8 @@ pub(crate) fn release(storage: &Path) {
     }
 }
 
-/// Moves outputs of a job that are still in its storage to the directory with its outputs, or to
-/// `to` if they cannot be written there.
+/// Moves outputs of a job that are still in its storage to the directory with its outputs. If they
+/// cannot be written there, copies them to `to`.
 pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<Delivered>, Failure> {
     let Some((file, record)) = find(job) else {
         return Ok(Vec::new());
@@ -392,26 +406,33 @@ pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<De
         return Ok(Vec::new());
     };
     require_unused(job.name(), stored)?;
-    let is_whole = |outputs: &[Delivered]| outputs.iter().all(|output| output.failed.is_empty());
-    let mut delivered = stored.deliver(&record.outputs, only);
-    if !is_whole(&delivered) {
-        delivered = stored.deliver(to, only);
+    let delivered = stored.deliver(&record.outputs, only, true);
+    let is_whole = delivered.iter().all(|output| output.failed.is_empty());
+    if !is_whole && to != record.outputs {
+        return Ok(stored.deliver(to, only, false));
     }
-    if only.is_none() && is_whole(&delivered) {
-        let storage = stored.storage.clone();
-        let record = Record { stored: None, ..record };
-        let text = serde_json::to_vec(&record).map_err(Failure::local)?;
-        replace(&file, &text).map_err(Failure::local)?;
-        release(&storage);
+    if only.is_none() && is_whole {
+        set_delivered(&file, record)?;
     }
     Ok(delivered)
 }
 
-/// Returns the names of the jobs with outputs that were not delivered, with their storages.
-pub(crate) fn undelivered() -> Vec<(String, PathBuf)> {
+/// Records that the outputs of a job were delivered, and removes their storage.
+fn set_delivered(file: &Path, mut record: Record) -> Result<(), Failure> {
+    let stored = record.stored.take();
+    let text = serde_json::to_vec(&record).map_err(Failure::local)?;
+    replace(file, &text).map_err(Failure::local)?;
+    if let Some(stored) = stored {
+        release(&stored.storage);
+    }
+    Ok(())
+}
+
+/// Returns the names of the jobs with outputs that were not delivered.
+pub(crate) fn undelivered() -> Vec<(String, StoredOutputs)> {
     let records = records(|_| true).into_iter();
-    let stored = records
-        .filter_map(|(file, record)| Some((name_of(&file)?.to_owned(), record.stored?.storage)));
+    let stored =
+        records.filter_map(|(file, record)| Some((name_of(&file)?.to_owned(), record.stored?)));
     stored.collect()
 }
 
@@ -420,6 +441,7 @@ pub(crate) fn require_delivered(name: &str) -> Result<(), Failure> {
     let known = records(|known| known == name).into_iter().find_map(|(_, record)| record.stored);
     match known {
         None => Ok(()),
+        Some(stored) if stored.is_in_use() => require_unused(name, &stored),
         Some(stored) => Err(Failure::Unchecked(
             format!(
                 "outputs of an earlier job named {name} are in {}, so nothing was run: `modelarts \
@@ -434,11 +456,15 @@ pub(crate) fn require_delivered(name: &str) -> Result<(), Failure> {
 
 /// Moves the outputs of a job that was stopped before its end to directories of their own, because
 /// the job runs again.
-pub(crate) fn set_aside(name: &str) -> Result<(), Failure> {
+pub(crate) fn set_aside(name: &str, outputs: &Path) -> Result<(), Failure> {
     let mut records = records(|known| known == name).into_iter();
-    let Some((_, record)) = records.find(|(_, record)| record.stopped_by.is_some()) else {
+    let Some((file, record)) = records.find(|(_, record)| record.stopped_by.is_some()) else {
         return Ok(());
     };
+    if Some(&record.outputs) != std::path::absolute(outputs).ok().as_ref() {
+        // The job ran in another directory.
+        return require_delivered(name);
+    }
     let failed = |error: io::Error| {
         Failure::local(format_args!("the outputs of {name}, which was stopped: {error}"))
     };
@@ -455,7 +481,7 @@ pub(crate) fn set_aside(name: &str) -> Result<(), Failure> {
     if has_files {
         fs::rename(&record.outputs, &aside).map_err(failed)?;
     }
-    for output in record.stored.iter().flat_map(|stored| stored.deliver(&aside, None)) {
+    for output in record.stored.iter().flat_map(|stored| stored.deliver(&aside, None, true)) {
         if let Some((path, reason)) = output.failed.first() {
             return Err(failed(io::Error::other(format!("{}: {reason}", path.display()))));
         }
@@ -463,12 +489,16 @@ pub(crate) fn set_aside(name: &str) -> Result<(), Failure> {
     if aside.exists() {
         note(format_args!("{name} was stopped before; its outputs are in {}", aside.display()));
     }
-    Ok(())
+    set_delivered(&file, record)
 }
 
-/// Returns what stopped a recorded job before its end.
+/// Returns a clause on what stopped a recorded job before its end, or that it still runs.
 pub(crate) fn stopped_by(job: &Job) -> Option<String> {
-    record_of(job)?.stopped_by
+    let record = record_of(job)?;
+    match record.stored {
+        Some(stored) if stored.is_in_use() => Some("it runs in another `modelarts`".to_owned()),
+        _ => record.stopped_by.map(|stopper| format!("it was stopped by {stopper}")),
+    }
 }
 
 /// Returns the directory with the outputs of a recorded job.

@@ -34,6 +34,12 @@ pub(crate) struct Storage {
 impl Storage {
     /// Creates the storage of a run in the directory `beside`, in which the outputs are delivered.
     pub(crate) fn create(beside: &Path, name: &str) -> Result<Self, Failure> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        // The check of the job reports a wrong name.
+        let name = match name.len() <= 64 && name.bytes().all(is_plain) {
+            true => name,
+            false => "job",
+        };
         let chosen = env::var_os(VARIABLE).filter(|directory| !directory.is_empty());
         let parent = chosen.map_or_else(|| beside.join(DIRECTORY), PathBuf::from);
         let create = || -> io::Result<Self> {
@@ -45,6 +51,10 @@ impl Storage {
             while let Err(error) = fs::create_dir(&path) {
                 if error.kind() != io::ErrorKind::AlreadyExists {
                     return Err(error);
+                }
+                if is_in_use(&path) {
+                    let message = format!("a job named {name} runs there; choose another --name");
+                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
                 }
                 number += 1;
                 path = parent.join(format!("{name}-{number}"));
@@ -80,9 +90,10 @@ impl Storage {
         let outputs = job.outputs().map(|(name, url)| {
             let path = url.parse::<ObsPath>().ok();
             let objects = path.map(|path| self.obs_root().join(path.bucket()).join(path.key()));
-            let of_workers = directories.iter().filter(|(of, _)| of == name);
-            let of_workers = of_workers.map(|(_, directory)| directory.clone());
-            (name.to_owned(), objects.into_iter().chain(of_workers).collect())
+            let of_workers = directories.iter().filter(|(of, ..)| of == name);
+            let workers = of_workers.map(|(_, worker, path)| (worker.clone(), path.clone()));
+            let (name, objects) = (name.to_owned(), objects.unwrap_or_default());
+            StoredOutput { name, objects, workers: workers.collect() }
         });
         StoredOutputs { storage: self.path.clone(), outputs: outputs.collect() }
     }
@@ -98,9 +109,17 @@ fn test(directory: &Path) -> io::Result<()> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredOutputs {
     pub(crate) storage: PathBuf,
-    /// Name of each output with its directories: that of its objects, and then those of the
-    /// workers, which have what could not be copied to OBS.
-    outputs: Vec<(String, Vec<PathBuf>)>,
+    outputs: Vec<StoredOutput>,
+}
+
+/// Places of an output in a storage.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredOutput {
+    name: String,
+    /// Directory of its objects.
+    objects: PathBuf,
+    /// Directory of each worker, with that of the output, which has what could not be copied to OBS.
+    workers: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Output whose files were moved or copied.
@@ -116,30 +135,43 @@ pub(crate) struct Delivered {
 }
 
 impl StoredOutputs {
-    /// Moves the outputs to directories with their names. A file that cannot be moved stays.
-    pub(crate) fn deliver(&self, to: &Path, only: Option<&str>) -> Vec<Delivered> {
+    /// Moves or copies the outputs to directories with their names. A file that cannot be moved stays.
+    pub(crate) fn deliver(&self, to: &Path, only: Option<&str>, moves: bool) -> Vec<Delivered> {
         let outputs = self.outputs.iter();
-        let outputs = outputs.filter(|(name, _)| only.is_none_or(|only| only == name));
-        let deliver = |(name, sources): &(String, Vec<PathBuf>)| {
+        let outputs = outputs.filter(|output| only.is_none_or(|only| only == output.name));
+        let (of_objects, of_workers) = match moves {
+            true => (How::Move, How::MoveNewer),
+            false => (How::Copy, How::Copy),
+        };
+        let deliver = |StoredOutput { name, objects, workers }: &StoredOutput| {
             let (directory, mut moved) = (to.join(name), Moved::default());
             match fs::create_dir_all(&directory) {
                 Err(error) => moved.failed(Path::new(""), &error),
                 Ok(()) => {
-                    for (number, source) in sources.iter().enumerate() {
-                        let how = if number == 0 { How::Move } else { How::MoveNewer };
-                        transfer(source, &directory, how, &mut moved);
+                    transfer(objects, &directory, of_objects, &mut moved);
+                    for (worker, output) in workers {
+                        // Only a copy follows links, so it comes before the files are moved.
+                        if has_links(output)
+                            && let Err(error) = Emulator::copy_output(worker, output, &directory)
+                        {
+                            moved.failed(Path::new(""), &error);
+                        }
+                        transfer(output, &directory, of_workers, &mut moved);
                     }
                 }
             }
-            let source = sources.first().cloned().unwrap_or_default();
-            moved.delivered(name, source, directory)
+            moved.delivered(name, objects.clone(), directory)
         };
         outputs.map(deliver).collect()
     }
 
     /// Deletes the outputs.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        for directory in self.outputs.iter().flat_map(|(_, directories)| directories) {
+        let all = self.outputs.iter().flat_map(|output| {
+            let of_workers = output.workers.iter().map(|(_, path)| path);
+            std::iter::once(&output.objects).chain(of_workers)
+        });
+        for directory in all {
             match fs::remove_dir_all(directory) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -150,9 +182,23 @@ impl StoredOutputs {
 
     /// Returns `true` if the program that runs the job has not ended.
     pub(crate) fn is_in_use(&self) -> bool {
-        let lock = File::open(self.storage.join(LOCK));
-        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+        is_in_use(&self.storage)
     }
+}
+
+fn is_in_use(storage: &Path) -> bool {
+    let lock = File::open(storage.join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Returns `true` if a directory has a symbolic link at any depth.
+fn has_links(directory: &Path) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| (entry.path(), entry.file_type())).any(|(path, kind)| match kind {
+        Ok(kind) if kind.is_symlink() => true,
+        Ok(kind) => kind.is_dir() && has_links(&path),
+        Err(_) => false,
+    })
 }
 
 /// Removes a storage, and the directory of storages if it is empty then.
@@ -228,7 +274,10 @@ pub(crate) fn transfer(from: &Path, to: &Path, how: How, moved: &mut Moved) {
         for entry in entries {
             let (path, result) = match entry {
                 Err(error) => (below.clone(), Err(error)),
-                Ok(entry) if entry.file_name().to_string_lossy().starts_with(PART_PREFIX) => {
+                Ok(entry)
+                    if how == How::Move
+                        && entry.file_name().to_string_lossy().starts_with(PART_PREFIX) =>
+                {
                     continue;
                 }
                 Ok(entry) => {
@@ -287,6 +336,8 @@ fn file(
             rename(from, to)?;
         }
         How::Move => rename(from, to)?,
+        // A copy as the platform makes it has followed the links.
+        How::Copy if !metadata.is_file() => return Ok(()),
         How::Copy if is_same(from, to)? => {
             moved.summary.unchanged.files += 1;
             moved.summary.unchanged.bytes += metadata.len();
@@ -313,7 +364,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// Replaces a file by a copy of another one, or leaves it as it is.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let directory = to.parent().unwrap_or(Path::new("."));
-    let copy = tempfile::Builder::new().prefix(PART_PREFIX).tempfile_in(directory)?;
+    let copy = tempfile::Builder::new().prefix(".modelarts-copy-").tempfile_in(directory)?;
     fs::copy(from, copy.path())?;
     copy.persist(to)?;
     Ok(())

@@ -1,8 +1,19 @@
 //! Access to the stored state, for tests that compare it with the responses of the API.
 
-use std::{io, path::PathBuf, sync::Arc, time::SystemTime};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
 
-use crate::{emulator::Emulator, job::worker::Worker};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    emulator::Emulator,
+    files::confined_dir::{ConfinedDir, OnEscape, copy},
+    job::worker::Worker,
+};
 
 /// A job in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,10 +73,11 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// Returns the directories of the workers of a job to which its code writes its outputs, with
-    /// the names of the outputs. They have what could not be copied to OBS, too. They may not exist.
+    /// Returns the outputs of the workers of a job: the name of each, the directory of the worker,
+    /// and the directory below it to which the code writes. It has what could not be copied to OBS,
+    /// too. It may not exist.
     #[must_use]
-    pub fn output_directories(&self, id: &str) -> Vec<(String, PathBuf)> {
+    pub fn output_directories(&self, id: &str) -> Vec<(String, PathBuf, PathBuf)> {
         let request = self.state.store.read(id, |job| Arc::clone(&job.request));
         let workers = request.iter().flat_map(|request| Worker::all(id, request));
         let directories = workers.flat_map(|worker| {
@@ -73,11 +85,24 @@ impl Emulator {
             let outputs = worker.request.outputs.iter();
             let outputs = outputs.map(|output| {
                 let path = output.local_dir.host_path(&directory);
-                (output.name.clone(), path)
+                (output.name.clone(), directory.clone(), path)
             });
             outputs.collect::<Vec<_>>()
         });
         directories.collect()
+    }
+
+    /// Copies an output of [`output_directories`](Self::output_directories) to a directory as the
+    /// platform copies it to OBS: links lead where the code finds their files. Files that are up to
+    /// date, and links out of the directory of the worker, are left out.
+    ///
+    /// # Errors
+    /// Returns an error if a directory does not exist, or a file cannot be copied.
+    pub fn copy_output(worker: &Path, output: &Path, to: &Path) -> io::Result<()> {
+        let below = output.strip_prefix(worker).map_err(io::Error::other)?;
+        let (from, to) = (ConfinedDir::open(worker)?, ConfinedDir::open(to)?);
+        let interrupt = CancellationToken::new();
+        copy((&from, below), (&to, Path::new("")), OnEscape::Skip, &interrupt).map(drop)
     }
 
     /// Returns the log of the task with the rank `task`, as far as it is written.

@@ -445,15 +445,19 @@ async fn remove(
         keep_read(staging, &mut rows, with_ended).await
     };
     let result = result.await;
+    let mut restored = Ok(());
     for version in &hidden {
         let is_kept = |row: &&DataRemoval| row.kept.is_some() && row.version.root == version.root;
         if (result.is_err() || rows.iter().any(|row| is_kept(&row)))
             && let Some(manifest) = &version.manifest
         {
-            version.place(staging)?.write(&version.id, manifest).await?;
+            let written = async { version.place(staging)?.write(&version.id, manifest).await };
+            // The others get their manifests back, too.
+            restored = restored.and(written.await);
         }
     }
     result?;
+    restored?;
     for row in rows.iter_mut().filter(|row| row.kept.is_none()) {
         let place = row.version.place(staging)?;
         if place.bucket.exists(place.manifest(&row.version.id)?.key()).await? {

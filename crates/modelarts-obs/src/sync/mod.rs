@@ -50,6 +50,9 @@
 //! OBS does not store the modes, the owners and the modification times of files. A download creates
 //! a new file, which replaces an existing one.
 //!
+//! A file that cannot be transferred, such as one whose name is that of a directory at the target, does
+//! not affect the others: [`SyncEvent::Failed`] names it, and the synchronization ends with an error.
+//!
 //! # Files that are left out
 //!
 //! [`sync_up`](crate::Obs::sync_up) does not send the following files and directories.

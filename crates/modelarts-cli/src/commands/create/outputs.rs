@@ -167,9 +167,8 @@ pub(crate) fn named_outputs(
     Ok(job)
 }
 
-/// Returns an error if a directory in [`OUTPUT_DIRECTORY`] has results of another job.
-pub(crate) fn require_free_directory(job: &str, outputs: &[String]) -> Result<(), Failure> {
-    let directory = Path::new(OUTPUT_DIRECTORY).join(job);
+/// Returns an error if a directory for the outputs of a job has results of another job.
+pub(crate) fn require_free_directory(directory: &Path, outputs: &[String]) -> Result<(), Failure> {
     let is_full = |output: &&String| {
         let entries = std::fs::read_dir(directory.join(output));
         entries.is_ok_and(|mut entries| entries.next().is_some())

@@ -116,8 +116,12 @@ mod unix {
             let is_good = followed.status == ExitStatus::Success
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
             let Some((client, draft)) = service.filter(|_| is_good) else {
+                let reason = match followed.status {
+                    ExitStatus::Incomplete => "the outputs of the job on this machine lack files",
+                    _ => "the job did not complete on this machine",
+                };
                 if self.both && followed.status != ExitStatus::Interrupted {
-                    note!("nothing was submitted: the job did not complete on this machine");
+                    note!("nothing was submitted: {reason}");
                 }
                 return followed.print(session, local_printer);
             };
@@ -227,18 +231,18 @@ mod unix {
             let name = draft.name();
             require_delivered(&name)?;
             let has_directory = self.both || self.follow.download.is_none();
-            if has_directory && !self.submit.overwrite_outputs {
-                require_free_directory(&name, &draft.outputs)?;
+            let outputs = match &self.follow.download {
+                Some(directory) if !has_directory => directory.clone(),
+                _ => PathBuf::from(OUTPUT_DIRECTORY).join(&name),
+            };
+            if !self.submit.overwrite_outputs {
+                require_free_directory(&outputs, &draft.outputs)?;
             }
             let bucketless = Draft { bucket: None, ..draft };
             if !bucketless.outputs.is_empty() && has_directory {
                 ignore_outputs();
             }
             let job = target.submit(bucketless.clone(), printer, interrupt).await?;
-            let outputs = match &self.follow.download {
-                Some(directory) if !has_directory => directory.clone(),
-                _ => PathBuf::from(OUTPUT_DIRECTORY).join(&name),
-            };
             let stored = here.storage.outputs(&job, service.emulator());
             let environment = &bucketless.job.body()["algorithm"]["environments"];
             let facts = |stored: Option<StoredOutputs>, stopped_by: Option<String>| RunFacts {
@@ -253,9 +257,13 @@ mod unix {
             record(&job, facts(Some(stored.clone()), Some(KILLED.to_owned()))).await;
             let (followed, stopped_by) = self.follow_here(&target, &job, printer, interrupt).await;
             let job = job.get().await.unwrap_or(job);
-            let delivery = {
+            if stopped_by.is_none() {
+                // The job had ended before the signal.
+                interrupt.take();
+            }
+            let delivery = async {
                 let (stored, outputs) = (stored.clone(), outputs.clone());
-                tokio::task::spawn_blocking(move || stored.deliver(&outputs, None))
+                tokio::task::spawn_blocking(move || stored.deliver(&outputs, None, true)).await
             };
             let Some(delivered) = interrupt.unless(delivery).await else {
                 *fate = Fate::KeptAtOnce;

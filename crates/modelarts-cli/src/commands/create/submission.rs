@@ -91,7 +91,7 @@ pub(crate) struct IfExistsFlag {
 pub(crate) struct TokenFlags {
     /// Token of the submission. The command that is run again with the same token and name, on any
     /// machine, continues with the job that it created. The default is a random token.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "if_exists")]
     token: Option<String>,
     /// Submits the job without a token, which is an environment variable of the job.
     #[arg(long, conflicts_with = "token")]
@@ -356,9 +356,14 @@ impl Target<'_> {
             ExitStatus::TimedOut => "the time limit passed",
             _ => "interrupted",
         };
-        let summary = format!("{reason}: the job continues");
+        let summary = match self.is_local {
+            true => format!("{reason}: the job has ended"),
+            false => format!("{reason}: the job continues"),
+        };
         note!("\n{summary}");
-        note!("{}", self.way_back(job));
+        if !self.is_local {
+            note!("{}", self.way_back(job));
+        }
         Followed { end: JobEnd::new(job).ended_early(outcome, &summary), status }
     }
 

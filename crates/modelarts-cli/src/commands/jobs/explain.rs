@@ -182,6 +182,8 @@ impl Document for DiagnosisDocument {
 
 /// Directory of the code in a container.
 const CODE: &str = "/user-job-dir/";
+/// Text before a path in an error of Python.
+const MISSING: &str = "No such file or directory: '";
 
 /// Returns advice on a file that the code did not find, and that exists here without having been
 /// sent: in the current directory, or in one below it with the name of the code directory.
@@ -192,12 +194,15 @@ pub(crate) fn left_out_advice(diagnosis: &Diagnosis) -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let missing = |evidence: &Evidence| {
         let text = evidence.to_string();
-        let (_, path) = text.split_once(CODE)?;
+        let (_, path) = text.split_once(CODE).or_else(|| text.split_once(MISSING))?;
         let path = path.split(['\'', '"', '\n']).next()?;
-        let (name, file) = path.split_once('/')?;
-        let directory = match here.file_name() {
-            Some(current) if current == name => here.clone(),
-            _ => here.join(name),
+        let (directory, file) = match path.split_once('/').filter(|_| text.contains(CODE)) {
+            Some((name, file)) if here.file_name().is_some_and(|current| current == name) => {
+                (here.clone(), file)
+            }
+            Some((name, file)) => (here.join(name), file),
+            // A relative path begins in the directory of the code.
+            None => (here.clone(), path),
         };
         let skipped = left_out(&directory).ok()?;
         let is_at_or_above = |skipped: &&Skipped| Path::new(file).starts_with(&skipped.path);
@@ -240,9 +245,9 @@ impl Explain {
         document.advice.extend(left_out_advice(&diagnosis));
         #[cfg(unix)]
         if session.has_records()
-            && let Some(stopper) = crate::local_jobs::stopped_by(&job)
+            && let Some(summary) = crate::local_jobs::stopped_by(&job)
         {
-            document.summary = format!("it was stopped by {stopper}");
+            document.summary = summary;
         }
         session.output.document(&document)?;
         Ok(ExitStatus::Success)

@@ -330,9 +330,15 @@ impl Ls {
 #[cfg(unix)]
 fn add_undelivered(rows: &mut [JobRow]) {
     let undelivered = crate::local_jobs::undelivered();
-    for row in rows.iter_mut().filter(|row| undelivered.iter().any(|(name, _)| *name == row.name)) {
-        let reasons = row.why.take().into_iter().chain(["outputs not delivered".to_owned()]);
-        row.why = Some(reasons.collect::<Vec<_>>().join("; "));
+    for row in rows {
+        let Some((_, stored)) = undelivered.iter().find(|(name, _)| *name == row.name) else {
+            continue;
+        };
+        let reason = match stored.is_in_use() {
+            true => "runs in another `modelarts`",
+            false => "outputs not delivered",
+        };
+        row.why = Some(row.why.take().map_or(reason.to_owned(), |why| format!("{why}; {reason}")));
     }
 }
 

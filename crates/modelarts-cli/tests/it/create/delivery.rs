@@ -1,6 +1,9 @@
 //! Delivery of the outputs of local runs: what was written is never lost.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
 
 use snapbox::cmd::OutputAssert;
 
@@ -22,6 +25,7 @@ const STUBBORN: &str = "import os, signal, sys, threading\n\
     out = [a.split('=', 1)[1] for a in sys.argv if a.startswith('--train_url=')][0]\n\
     signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
     open(os.path.join(out, 'epoch-0.pt'), 'w').write('weights')\n\
+    os.symlink(os.path.join(out, 'epoch-0.pt'), os.path.join(out, 'best.pt'))\n\
     print('ready', flush=True)\n\
     threading.Event().wait()\n";
 
@@ -94,7 +98,8 @@ async fn a_stopped_script_keeps_what_it_saves_and_explain_says_who_stopped_it() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_ends_early_loses_no_output() {
     let site = Site::start().await;
-    site.script(SAVING);
+    let lines = "while not threading.Event().wait(0.05): print('line', flush=True)";
+    site.script(&SAVING.replace("threading.Event().wait()", lines));
     let line = "run --local code/train.py --out train_url --name r -o ndjson";
     let mut command = std::process::Command::new(snapbox::cmd::cargo_bin!("modelarts"));
     command
@@ -105,11 +110,15 @@ async fn a_reader_that_ends_early_loses_no_output() {
         .stdout(std::process::Stdio::piped());
     let code = blocking(move || {
         let mut program = command.spawn().unwrap();
-        drop(program.stdout.take());
+        let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("ready")));
+        drop(lines);
         program.wait().unwrap().code()
     })
     .await;
     assert_eq!(code, Some(141));
+    let checkpoint = site.fixture.path().join("modelarts-output/r/train_url/checkpoint.pt");
+    assert_eq!(read(checkpoint), "saved");
     assert!(!storage(&site).exists());
 }
 
@@ -137,10 +146,12 @@ async fn a_second_signal_ends_at_once_and_the_outputs_are_delivered_later() {
     assert!(text.contains("outputs of an earlier job named s are in"), "{text}");
     for _ in 0..2 {
         let received = run(&site, "download --local s --columns output,files").await.code(0);
-        received.stdout_eq("OUTPUT     FILES\ntrain_url  1\n");
+        received.stdout_eq("OUTPUT     FILES\ntrain_url  2\n");
     }
-    let weights = site.fixture.path().join("modelarts-output/s/train_url/epoch-0.pt");
-    assert_eq!(read(weights), "weights");
+    for name in ["epoch-0.pt", "best.pt"] {
+        let output = site.fixture.path().join("modelarts-output/s/train_url");
+        assert_eq!(read(output.join(name)), "weights");
+    }
     assert!(!storage(&site).exists());
 }
 

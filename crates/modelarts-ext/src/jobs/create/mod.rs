@@ -299,7 +299,7 @@ impl CreateJob {
     ///
     /// By default, each submission has a random token. The settings of the jobs are not compared;
     /// see [`submit_or_adopt`](Self::submit_or_adopt). The token is in the environment variable
-    /// [`SUBMISSION_TOKEN`](crate::jobs::create::SUBMISSION_TOKEN). It is a violation of
+    /// [`SUBMISSION_TOKEN`]. It is a violation of
     /// [`check`](Self::check) if the job cannot carry the variable: with 100 variables, in a
     /// hyper-parameter search, in fine-tuning, with a stored or subscribed algorithm without own
     /// variables, and with tasks on Open Telekom Cloud.

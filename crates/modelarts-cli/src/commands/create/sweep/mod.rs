@@ -219,7 +219,9 @@ impl Sweep {
             service.adapt(&mut draft).await?;
             let trials = self.trials(&draft, dimensions)?;
             // A trial that was stopped runs again, and does not write over its outputs.
-            trials.iter().try_for_each(|trial| local_jobs::set_aside(&trial.name))?;
+            let directory = |name: &str| Path::new(OUTPUT_DIRECTORY).join(name);
+            let mut names = trials.iter().map(|trial| &trial.name);
+            names.try_for_each(|name| local_jobs::set_aside(name, &directory(name)))?;
             // Trials of an earlier call are adopted like those of the service.
             let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
             let environment = &draft.job.body()["algorithm"]["environments"];
@@ -270,7 +272,9 @@ impl Sweep {
             let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
             let new: Vec<&str> = new.map(|trial| trial.name.as_str()).collect();
             match site.is_local {
-                true => new.iter().try_for_each(|name| require_free_directory(name, &outputs))?,
+                true => new.iter().try_for_each(|name| {
+                    require_free_directory(&Path::new(OUTPUT_DIRECTORY).join(name), &outputs)
+                })?,
                 false => require_free_names(new.into_iter(), &outputs, &site.staging).await?,
             }
         }
@@ -445,14 +449,31 @@ impl Sweep {
             }
         }
         #[cfg(unix)]
+        if site.is_local && !is_new {
+            // An earlier call may not have delivered the outputs.
+            let directory = Path::new(OUTPUT_DIRECTORY).join(job.name());
+            let delivered = local_jobs::deliver(job, None, &directory);
+            let received: Result<Received, Failure> =
+                delivered.map(|outputs| outputs.into_iter().collect());
+            if !received.is_ok_and(|received| received.note_failed()) {
+                return self.incomplete(trial, waited, metric);
+            }
+        }
+        #[cfg(unix)]
         if let Some(local) = site.local.as_ref().filter(|_| is_new) {
             let stored = local.storage.outputs(job, local.service.emulator());
             let directory = Path::new(OUTPUT_DIRECTORY).join(job.name());
             let moved = {
                 let stored = stored.clone();
-                tokio::task::spawn_blocking(move || stored.deliver(&directory, None)).await
+                tokio::task::spawn_blocking(move || stored.deliver(&directory, None, true)).await
             };
-            let received: Received = moved.unwrap_or_default().into_iter().collect();
+            let received = match moved {
+                Ok(moved) => moved.into_iter().collect(),
+                Err(error) => Received {
+                    failed: vec![(trial.name.clone(), error.to_string())],
+                    ..Received::default()
+                },
+            };
             // Without its values, the next call runs the trial again.
             let reason = problem.is_some().then_some("an error: its values were not read");
             let stopped_by = stopped_by.or(reason).map(str::to_owned);
@@ -462,11 +483,7 @@ impl Sweep {
             record_trial(job, draft, metric, (!is_whole).then_some(stored), stopped_by).await;
             if !is_whole {
                 local.is_delivered.set(false);
-                let advice =
-                    format!("outputs incomplete: modelarts download --local {}", job.name());
-                let mut row = TrialRow::new(trial, waited, values, self.best, Some(advice));
-                row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
-                return row;
+                return self.incomplete(trial, waited, values);
             }
         }
         TrialRow::new(trial, waited, metric, self.best, problem)
@@ -502,10 +519,22 @@ impl Sweep {
         };
         for waited in ended.into_iter().flatten() {
             if let Some(trial) = trials.iter().find(|trial| trial.name == waited.job().name()) {
-                let row = self.ended(site, trial, &waited, true, draft, Some(signal)).await;
-                note(row.line());
+                let row = self.ended(site, trial, &waited, true, draft, Some(signal));
+                match interrupt.unless(row).await {
+                    Some(row) => note(row.line()),
+                    None => local.is_delivered.set(false),
+                }
             }
         }
+    }
+
+    /// Returns the row of a trial whose outputs are still in the storage.
+    #[cfg(unix)]
+    fn incomplete(&self, trial: &Trial, waited: &Waited, metric: Metric) -> TrialRow {
+        let advice = format!("outputs incomplete: modelarts download --local {}", trial.name);
+        let mut row = TrialRow::new(trial, waited, metric, self.best, Some(advice));
+        row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
+        row
     }
 
     async fn values(&self, job: &Job, regex: &str) -> Result<Vec<f64>, Error> {

@@ -97,7 +97,7 @@ fn undelivered() -> Option<Finding> {
     if jobs.is_empty() {
         return None;
     }
-    let mut storages: Vec<_> = jobs.iter().map(|(_, storage)| storage).collect();
+    let mut storages: Vec<_> = jobs.iter().map(|(_, stored)| &stored.storage).collect();
     storages.dedup();
     let size = storages.iter().map(|storage| crate::local_jobs::storage::size(storage)).sum();
     let names: Vec<&str> = jobs.iter().map(|(name, _)| name.as_str()).collect();
