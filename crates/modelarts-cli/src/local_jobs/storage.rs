@@ -53,7 +53,10 @@ impl Storage {
                     return Err(error);
                 }
                 if is_in_use(&path) {
-                    let message = format!("a job named {name} runs there; choose another --name");
+                    let message = format!(
+                        "--name {name}: it must be another one, because a job with this name runs \
+                         in another `modelarts`"
+                    );
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
                 }
                 number += 1;
@@ -65,12 +68,13 @@ impl Storage {
             let _ = lock.try_lock();
             Ok(Self { path, _lock: lock })
         };
-        let unusable = |place: &Path, error: io::Error| {
-            Failure::local(format_args!(
+        let unusable = |place: &Path, error: io::Error| match error.kind() {
+            io::ErrorKind::ResourceBusy => Failure::usage(error),
+            _ => Failure::local(format_args!(
                 "the files of the job cannot be kept in {}: {error}; it must be a writable \
                  directory: {VARIABLE} chooses one for the storage, --download one for the outputs",
                 place.display()
-            ))
+            )),
         };
         test(beside).map_err(|error| unusable(beside, error))?;
         create().map_err(|error| unusable(&parent, error))
