@@ -2,7 +2,7 @@
 //! It stays until their outputs were delivered whole.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     env,
     fs::{self, File, Metadata, TryLockError},
     io,
@@ -252,7 +252,10 @@ pub(crate) struct Moved {
 
 impl Moved {
     pub(crate) fn delivered(self, name: &str, source: PathBuf, directory: PathBuf) -> Delivered {
-        let Self { summary, failed } = self;
+        let Self { summary, mut failed } = self;
+        // The object and the file of a worker fail alike.
+        let mut named = BTreeSet::new();
+        failed.retain(|(path, _)| named.insert(path.clone()));
         Delivered { name: name.to_owned(), source, directory, summary, failed }
     }
 

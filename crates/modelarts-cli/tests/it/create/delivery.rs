@@ -167,7 +167,7 @@ async fn a_file_that_cannot_be_delivered_is_named_and_stays() {
         );
         let output = run(&site, &line).await.code(expected);
         let text = stderr(&output);
-        assert!(text.contains("not received  train_url/taken: "), "{text}");
+        assert_eq!(text.matches("not received  train_url/taken: ").count(), 1, "{text}");
         assert!(text.contains("modelarts download --local w\n"), "{text}");
         let plain = site.fixture.path().join("modelarts-output/w/train_url/plain");
         assert_eq!(read(plain), "plain");
