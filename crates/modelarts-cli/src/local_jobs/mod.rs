@@ -23,7 +23,7 @@ use ring::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use self::storage::{Delivered, StoredOutputs};
+use self::storage::{Delivery, StoredOutputs};
 use crate::{
     failure::Failure,
     state::{replace, state_directory},
@@ -73,12 +73,12 @@ struct Record {
     /// Outputs that were not delivered whole.
     #[serde(default)]
     stored: Option<StoredOutputs>,
-    /// What stopped the job before its end, such as `Ctrl-C`.
+    /// Signal or limit that stopped the job before its end, such as `Ctrl-C`.
     #[serde(default)]
     stopped_by: Option<String>,
 }
 
-/// What is recorded of a run, in addition to its job.
+/// Facts that are recorded of a run, in addition to its job.
 pub(crate) struct RunFacts<'a> {
     /// Environment variables of the job, with its secrets.
     pub(crate) environment: &'a Value,
@@ -91,7 +91,7 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) stopped_by: Option<String>,
 }
 
-/// What stopped a job of which no end was recorded.
+/// Reason of the end of a job of which no end was recorded.
 pub(crate) const KILLED: &str = "the end of `modelarts`, which was killed";
 /// Project of the jobs of this machine.
 pub(crate) const PROJECT: &str = "this-machine";
@@ -398,7 +398,7 @@ pub(crate) fn release(storage: &Path) {
 
 /// Moves outputs of a job that are still in its storage to the directory with its outputs. If they
 /// cannot be written there, copies them to `to`.
-pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<Delivered>, Failure> {
+pub(crate) fn deliver(job: &Job, only: Option<&str>, to: &Path) -> Result<Vec<Delivery>, Failure> {
     let Some((file, record)) = find(job) else {
         return Ok(Vec::new());
     };
@@ -482,7 +482,7 @@ pub(crate) fn set_aside(name: &str, outputs: &Path) -> Result<(), Failure> {
         fs::rename(&record.outputs, &aside).map_err(failed)?;
     }
     for output in record.stored.iter().flat_map(|stored| stored.deliver(&aside, None, true)) {
-        if let Some((path, reason)) = output.failed.first() {
+        if let Some((path, reason)) = output.failed.first_key_value() {
             return Err(failed(io::Error::other(format!("{}: {reason}", path.display()))));
         }
     }

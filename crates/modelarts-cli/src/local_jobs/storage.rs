@@ -2,7 +2,7 @@
 //! It stays until their outputs were delivered whole.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::BTreeMap,
     env,
     fs::{self, File, Metadata, TryLockError},
     io,
@@ -14,6 +14,7 @@ use modelarts_ext::Job;
 use modelarts_obs::{ObsPath, Summary};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::failure::Failure;
 
@@ -126,45 +127,40 @@ struct StoredOutput {
     workers: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Output whose files were moved or copied.
+/// Output whose files are moved or copied.
 #[derive(Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct Delivery {
     pub(crate) name: String,
     /// Directory in which the files were.
     pub(crate) source: PathBuf,
     pub(crate) directory: PathBuf,
     pub(crate) summary: Summary,
-    /// Paths of the other files, with the reasons.
-    pub(crate) failed: Vec<(PathBuf, String)>,
+    /// Paths of files that stay, with the reasons.
+    pub(crate) failed: BTreeMap<PathBuf, String>,
 }
 
 impl StoredOutputs {
     /// Moves or copies the outputs to directories with their names. A file that cannot be moved stays.
-    pub(crate) fn deliver(&self, to: &Path, only: Option<&str>, moves: bool) -> Vec<Delivered> {
-        let outputs = self.outputs.iter();
-        let outputs = outputs.filter(|output| only.is_none_or(|only| only == output.name));
+    pub(crate) fn deliver(&self, to: &Path, only: Option<&str>, moves: bool) -> Vec<Delivery> {
         let (of_objects, of_workers) = match moves {
             true => (How::Move, How::MoveNewer),
             false => (How::Copy, How::Copy),
         };
+        let outputs = self.outputs.iter();
+        let outputs = outputs.filter(|output| only.is_none_or(|only| only == output.name));
         let deliver = |StoredOutput { name, objects, workers }: &StoredOutput| {
-            let (directory, mut moved) = (to.join(name), Moved::default());
-            match fs::create_dir_all(&directory) {
-                Err(error) => moved.failed(Path::new(""), &error),
-                Ok(()) => {
-                    transfer(objects, &directory, of_objects, &mut moved);
-                    for (worker, output) in workers {
-                        // Only a copy follows links, so it comes before the files are moved.
-                        if has_links(output)
-                            && let Err(error) = Emulator::copy_output(worker, output, &directory)
-                        {
-                            moved.failed(Path::new(""), &error);
-                        }
-                        transfer(output, &directory, of_workers, &mut moved);
-                    }
+            let mut delivery = Delivery::new(name, objects.clone(), to);
+            delivery.transfer(objects, of_objects);
+            for (worker, output) in workers {
+                let mut entries = WalkDir::new(output).into_iter().flatten();
+                // Only a copy follows links, so it comes before the files are moved.
+                if entries.any(|entry| entry.path_is_symlink()) {
+                    let copied = Emulator::copy_output(worker, output, &delivery.directory);
+                    delivery.keep_error(Path::new(""), copied);
                 }
+                delivery.transfer(output, of_workers);
             }
-            moved.delivered(name, objects.clone(), directory)
+            delivery
         };
         outputs.map(deliver).collect()
     }
@@ -195,16 +191,6 @@ fn is_in_use(storage: &Path) -> bool {
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Returns `true` if a directory has a symbolic link at any depth.
-fn has_links(directory: &Path) -> bool {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| (entry.path(), entry.file_type())).any(|(path, kind)| match kind {
-        Ok(kind) if kind.is_symlink() => true,
-        Ok(kind) => kind.is_dir() && has_links(&path),
-        Err(_) => false,
-    })
-}
-
 /// Removes a storage, and the directory of storages if it is empty then.
 pub(crate) fn remove(storage: &Path) -> io::Result<()> {
     match fs::remove_dir_all(storage) {
@@ -220,18 +206,9 @@ pub(crate) fn remove(storage: &Path) -> io::Result<()> {
 
 /// Returns the size of the files below a directory, in bytes.
 pub(crate) fn size(directory: &Path) -> u64 {
-    let mut directories = vec![directory.to_owned()];
-    let mut bytes = 0;
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(metadata) if metadata.is_dir() => directories.push(entry.path()),
-                Ok(metadata) => bytes += metadata.len(),
-                Err(_) => {}
-            }
-        }
-    }
-    bytes
+    let files = WalkDir::new(directory).into_iter().flatten();
+    let files = files.filter(|entry| entry.file_type().is_file());
+    files.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
 /// Action for each file of a directory tree.
@@ -243,118 +220,86 @@ pub(crate) enum How {
     Copy,
 }
 
-/// Result of a transfer.
-#[derive(Debug, Default)]
-pub(crate) struct Moved {
-    summary: Summary,
-    failed: Vec<(PathBuf, String)>,
-}
-
-impl Moved {
-    pub(crate) fn delivered(self, name: &str, source: PathBuf, directory: PathBuf) -> Delivered {
-        let Self { summary, mut failed } = self;
-        // The object and the file of a worker fail alike.
-        let mut named = BTreeSet::new();
-        failed.retain(|(path, _)| named.insert(path.clone()));
-        Delivered { name: name.to_owned(), source, directory, summary, failed }
+impl Delivery {
+    /// Creates a delivery to the directory below `to` with the name of the output.
+    pub(crate) fn new(name: &str, source: PathBuf, to: &Path) -> Self {
+        let (directory, name) = (to.join(name), name.to_owned());
+        Self { name, source, directory, summary: Summary::default(), failed: BTreeMap::new() }
     }
 
-    fn failed(&mut self, path: &Path, error: &io::Error) {
-        self.failed.push((path.to_owned(), error.to_string()));
+    fn keep_error(&mut self, path: &Path, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.failed.insert(path.to_owned(), error.to_string());
+        }
     }
-}
 
-/// Moves or copies the files of a directory, one by one and whatever their names are. A directory
-/// that does not exist has no files.
-pub(crate) fn transfer(from: &Path, to: &Path, how: How, moved: &mut Moved) {
-    let mut directories = VecDeque::from([PathBuf::new()]);
-    let mut emptied = Vec::new();
-    while let Some(below) = directories.pop_front() {
-        let entries = match fs::read_dir(from.join(&below)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                moved.failed(&below, &error);
-                continue;
-            }
-        };
-        for entry in entries {
-            let (path, result) = match entry {
-                Err(error) => (below.clone(), Err(error)),
-                Ok(entry)
-                    if how == How::Move
-                        && entry.file_name().to_string_lossy().starts_with(PART_PREFIX) =>
-                {
-                    continue;
-                }
-                Ok(entry) => {
-                    let path = below.join(entry.file_name());
-                    let result = entry.metadata().and_then(|metadata| {
-                        if metadata.is_dir() {
-                            directories.push_back(path.clone());
-                            if how == How::MoveNewer {
-                                return Ok(());
-                            }
-                            return make_directory(&to.join(&path));
-                        }
-                        file(&from.join(&path), &to.join(&path), &metadata, how, moved)
-                    });
-                    (path, result)
+    /// Moves or copies the files of a directory, one by one and whatever their names are. A directory
+    /// that does not exist has no files.
+    pub(crate) fn transfer(&mut self, from: &Path, how: How) {
+        if let Err(error) = fs::create_dir_all(&self.directory) {
+            return self.keep_error(Path::new(""), Err(error));
+        }
+        for entry in WalkDir::new(from) {
+            let (path, result) = match &entry {
+                Ok(entry) => (entry.path(), self.entry(entry, from, how)),
+                Err(error) => {
+                    let kind = error.io_error().map(io::Error::kind);
+                    if error.depth() == 0 && kind == Some(io::ErrorKind::NotFound) {
+                        continue;
+                    }
+                    (error.path().unwrap_or(from), Err(io::Error::other(error.to_string())))
                 }
             };
-            if let Err(error) = result {
-                moved.failed(&path, &error);
-            }
+            let below = path.strip_prefix(from).unwrap_or(path).to_owned();
+            self.keep_error(&below, result);
         }
-        emptied.push(below);
+        if how != How::Copy {
+            let directories = WalkDir::new(from).contents_first(true).into_iter().flatten();
+            let directories = directories.filter(|entry| entry.file_type().is_dir());
+            // A directory with files that were not moved stays.
+            directories.for_each(|entry| drop(fs::remove_dir(entry.path())));
+        }
     }
-    if how != How::Copy {
-        // A directory with files that were not moved stays.
-        emptied.iter().rev().for_each(|below| drop(fs::remove_dir(from.join(below))));
-    }
-}
 
-fn make_directory(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        result => result,
-    }
-}
-
-fn file(
-    from: &Path,
-    to: &Path,
-    metadata: &Metadata,
-    how: How,
-    moved: &mut Moved,
-) -> io::Result<()> {
-    let is_missing = |known: &Metadata| {
-        known.len() != metadata.len() || known.modified().ok() < metadata.modified().ok()
-    };
-    match how {
-        How::MoveNewer => {
-            let is_there = fs::metadata(to).is_ok_and(|known| !is_missing(&known));
-            if !metadata.is_file() || is_there {
+    fn entry(&mut self, entry: &DirEntry, from: &Path, how: How) -> io::Result<()> {
+        let below = entry.path().strip_prefix(from).map_err(io::Error::other)?;
+        let target = self.directory.join(below);
+        let metadata = entry.metadata()?;
+        let is_newer = |known: Metadata| {
+            known.len() != metadata.len() || known.modified().ok() < metadata.modified().ok()
+        };
+        match how {
+            How::MoveNewer if metadata.is_dir() => return Ok(()),
+            _ if metadata.is_dir() => {
+                return match fs::create_dir(&target) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    _ if target.is_dir() => Ok(()),
+                    _ => Err(io::ErrorKind::NotADirectory.into()),
+                };
+            }
+            // The emulator ended while it copied the file.
+            How::Move if entry.file_name().to_string_lossy().starts_with(PART_PREFIX) => {
                 return Ok(());
             }
-            if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent)?;
+            How::Move => rename(entry.path(), &target)?,
+            // A copy as the platform makes it has followed the links.
+            _ if !metadata.is_file() => return Ok(()),
+            How::MoveNewer if !fs::metadata(&target).map_or(true, is_newer) => return Ok(()),
+            How::MoveNewer => {
+                fs::create_dir_all(target.parent().unwrap_or(&self.directory))?;
+                rename(entry.path(), &target)?;
             }
-            rename(from, to)?;
+            How::Copy if is_same(entry.path(), &target)? => {
+                self.summary.unchanged.files += 1;
+                self.summary.unchanged.bytes += metadata.len();
+                return Ok(());
+            }
+            How::Copy => copy(entry.path(), &target)?,
         }
-        How::Move => rename(from, to)?,
-        // A copy as the platform makes it has followed the links.
-        How::Copy if !metadata.is_file() => return Ok(()),
-        How::Copy if is_same(from, to)? => {
-            moved.summary.unchanged.files += 1;
-            moved.summary.unchanged.bytes += metadata.len();
-            return Ok(());
-        }
-        How::Copy => copy(from, to)?,
+        self.summary.transferred.files += 1;
+        self.summary.transferred.bytes += metadata.len();
+        Ok(())
     }
-    moved.summary.transferred.files += 1;
-    moved.summary.transferred.bytes += metadata.len();
-    Ok(())
 }
 
 /// Renames a file, or copies and removes it on another file system.
@@ -412,6 +357,7 @@ mod tests {
     fn files_with_any_name_are_moved_and_what_cannot_be_moved_is_named() {
         let root = tempfile::tempdir().unwrap();
         let (from, to) = (root.path().join("from"), root.path().join("to"));
+        let mut delivery = Delivery::new("to", from.clone(), root.path());
         let long = vec!["d".repeat(250); 5].join("/");
         fs::create_dir_all(from.join(&long)).unwrap();
         fs::create_dir_all(to.join("taken")).unwrap();
@@ -421,17 +367,16 @@ mod tests {
             fs::write(from.join(OsStr::from_bytes(name)), "1").unwrap();
         }
         fs::write(from.join(&long).join("model.pt"), "weights").unwrap();
-        let mut moved = Moved::default();
-        transfer(&from, &to, How::Move, &mut moved);
-        assert_eq!(moved.summary.transferred.files, 5);
-        let failed: Vec<_> = moved.failed.iter().map(|(path, _)| path.to_str()).collect();
+        delivery.transfer(&from, How::Move);
+        assert_eq!(delivery.summary.transferred.files, 5);
+        let failed: Vec<_> = delivery.failed.keys().map(|path| path.to_str()).collect();
         assert_eq!(failed, [Some("taken")]);
         assert_eq!(fs::read(to.join(OsStr::from_bytes(names[0]))).unwrap(), b"1");
         assert_eq!(fs::read(to.join(&long).join("model.pt")).unwrap(), b"weights");
         assert!(!from.join("d".repeat(250)).exists());
         // The next call moves what could not be moved before.
         fs::remove_dir(to.join("taken")).unwrap();
-        transfer(&from, &to, How::Move, &mut moved);
+        delivery.transfer(&from, How::Move);
         assert!(to.join("taken").is_file());
     }
 
@@ -447,11 +392,11 @@ mod tests {
         fs::write(to.join("longer"), "1").unwrap();
         fs::write(worker.join("sub/missing"), "3").unwrap();
         std::os::unix::fs::symlink("same", worker.join("link")).unwrap();
-        let mut moved = Moved::default();
-        transfer(&worker, &to, How::MoveNewer, &mut moved);
+        let mut delivery = Delivery::new("to", worker.clone(), root.path());
+        delivery.transfer(&worker, How::MoveNewer);
         let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
         assert_eq!(["same", "longer", "sub/missing"].map(read), ["2", "22", "3"]);
-        assert_eq!((moved.summary.transferred.files, moved.failed.len()), (2, 0));
+        assert_eq!((delivery.summary.transferred.files, delivery.failed.len()), (2, 0));
         assert!(!to.join("link").exists());
     }
 
@@ -465,9 +410,10 @@ mod tests {
         }
         fs::write(from.join("other"), "12").unwrap();
         fs::write(to.join("other"), "1").unwrap();
-        let mut moved = Moved::default();
-        transfer(&from, &to, How::Copy, &mut moved);
-        assert_eq!((moved.summary.transferred.files, moved.summary.unchanged.files), (1, 1));
+        let mut delivery = Delivery::new("to", from.clone(), root.path());
+        delivery.transfer(&from, How::Copy);
+        let summary = &delivery.summary;
+        assert_eq!((summary.transferred.files, summary.unchanged.files), (1, 1));
         assert_eq!(fs::read_to_string(to.join("other")).unwrap(), "12");
         assert!(from.join("other").exists());
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 #[cfg(unix)]
 use crate::local_jobs::{
     self,
-    storage::{Delivered, How, Moved, transfer},
+    storage::{Delivery, How},
 };
 use crate::{
     commands::create::{Bars, OUTPUT_DIRECTORY, done, ignore_outputs, total},
@@ -175,10 +175,10 @@ impl Received {
 }
 
 #[cfg(unix)]
-impl FromIterator<Delivered> for Received {
-    fn from_iter<T: IntoIterator<Item = Delivered>>(outputs: T) -> Self {
+impl FromIterator<Delivery> for Received {
+    fn from_iter<T: IntoIterator<Item = Delivery>>(outputs: T) -> Self {
         let mut received = Self::default();
-        for Delivered { name, source, directory, summary, failed } in outputs {
+        for Delivery { name, source, directory, summary, failed } in outputs {
             let named = |(path, reason): (PathBuf, String)| {
                 (Path::new(&name).join(path).display().to_string(), reason)
             };
@@ -251,7 +251,7 @@ fn receive_local(job: &Job, only: Option<&str>, to: &Path) -> Result<Received, F
     let here = local_jobs::outputs(job).unwrap_or_default();
     let mut outputs = Vec::new();
     for (name, _) in job.outputs().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
-        let (source, target) = (here.join(name), to.join(name));
+        let source = here.join(name);
         let known = moved.iter().position(|output| output.name == name);
         let known = known.map(|index| moved.swap_remove(index));
         outputs.push(match known {
@@ -264,10 +264,8 @@ fn receive_local(job: &Job, only: Option<&str>, to: &Path) -> Result<Received, F
                 )));
             }
             known => {
-                let mut copied = Moved::default();
-                std::fs::create_dir_all(&target).map_err(Failure::local)?;
-                transfer(&source, &target, How::Copy, &mut copied);
-                let mut copied = copied.delivered(name, source, target);
+                let mut copied = Delivery::new(name, source.clone(), to);
+                copied.transfer(&source, How::Copy);
                 copied.failed.extend(known.into_iter().flat_map(|known| known.failed));
                 copied
             }
