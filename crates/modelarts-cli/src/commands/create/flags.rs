@@ -2,17 +2,35 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use modelarts_console::parameters::{Flag, Method, Parameter, parameters};
 use modelarts_ext::CreateJob;
+use modelarts_obs::staging::DataVersioning;
 
 use crate::commands::{
-    create::{
-        data_versions::DataVersionFlag,
-        values::{Channel, DataSet, Mount, Pair, Topic, Variable},
-    },
+    create::values::{Channel, DataSet, Mount, Pair, Topic, Variable},
     jobs::{time_span, whole_number},
 };
+
+/// Handling of local data that has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataVersionFlag {
+    /// Makes a new version of a directory of up to 5,000 files and 2 GB; a larger one is not
+    /// versioned.
+    #[default]
+    Auto,
+    /// Makes a new version of a directory of any size.
+    New,
+}
+
+impl From<DataVersionFlag> for DataVersioning {
+    fn from(flag: DataVersionFlag) -> Self {
+        match flag {
+            DataVersionFlag::Auto => Self::Auto,
+            DataVersionFlag::New => Self::New,
+        }
+    }
+}
 
 /// Headings of the flags of the parameter table, in order. Flags without a heading come first.
 const HEADINGS: [&str; 4] = ["", "Code", "Resources", "Run"];

@@ -1,21 +1,34 @@
-//! `LocalService`: the embedded emulator, and the adaptation of a job to it.
+//! `LocalService`: the embedded emulator with its storage, and the adaptation of a job to it.
 
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use modelarts_emulator::{
     Emulator, Timing,
     jobs::Container,
     pools::{Pool, PoolKind},
 };
-use modelarts_ext::{Client, ClientBuilder};
+use modelarts_ext::{Client, ClientBuilder, Job};
 use modelarts_obs::{Obs, Staging};
 use serde_json::Value;
 
 use crate::{
-    commands::create::draft::{Draft, generated_name, is_address},
-    commands::create::flags::JobFlags,
+    commands::{
+        create::{
+            draft::{Draft, generated_name, is_address},
+            flags::JobFlags,
+            outputs::OUTPUT_DIRECTORY,
+        },
+        jobs::download::Received,
+    },
     failure::Failure,
-    local_jobs::storage::Storage,
+    local_jobs::{
+        release,
+        storage::{Storage, StoredOutputs},
+    },
     terminal::{Emphasis, Terminal},
 };
 
@@ -35,6 +48,18 @@ pub(crate) struct LocalService {
     emulator: Emulator,
     pub(crate) client: Client,
     pub(crate) staging: Staging,
+    pub(crate) storage: Storage,
+}
+
+/// End of a local service.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All outputs were delivered, so the storage is removed.
+    Delivered,
+    /// Outputs stay in the storage.
+    Kept,
+    /// Outputs stay in the storage, and the processes of jobs are killed.
+    AtOnce,
 }
 
 /// Returns the name of a run, which is that of its job unless a job file names the job.
@@ -46,14 +71,15 @@ pub(crate) fn run_name(flags: &JobFlags, base: Option<&Value>) -> String {
 }
 
 impl LocalService {
-    /// Starts the emulator. The files of its jobs are in a storage, everything else in a temporary
-    /// directory.
+    /// Starts the emulator. The files of its jobs are in a storage with this name in the directory
+    /// `beside`, everything else in a temporary directory.
     pub(crate) async fn start(
-        storage: &Storage,
+        (beside, name): (&Path, &str),
         pool: Option<&str>,
         installs_packages: bool,
         container: Container,
     ) -> Result<Self, Failure> {
+        let storage = Storage::create(beside, name)?;
         // A script that is stopped has as much time to save its state as on the service.
         let mut timing = Timing::instant();
         timing.grace = Timing::documented().grace;
@@ -66,13 +92,38 @@ impl LocalService {
         if let Some(pool) = pool {
             builder = builder.pool(Pool::new(pool, PoolKind::Gpu, POOL_NODES));
         }
-        let emulator = builder.start().await.map_err(Failure::local)?;
-        let client = ClientBuilder::from_vars(emulator.vars()).max_pause(Duration::MAX).build()?;
-        let obs = Obs::directory(emulator.obs_root());
-        let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
-        obs.bucket(BUCKET)?.create().await?;
-        let staging = Staging::new(&client).bucket(BUCKET).obs(obs);
-        Ok(Self { emulator, client, staging })
+        let started = async {
+            let emulator = builder.start().await.map_err(Failure::local)?;
+            let client = ClientBuilder::from_vars(emulator.vars()).max_pause(Duration::MAX);
+            let client = client.build()?;
+            let obs = Obs::directory(emulator.obs_root());
+            let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
+            obs.bucket(BUCKET)?.create().await?;
+            let staging = Staging::new(&client).bucket(BUCKET).obs(obs);
+            Ok::<_, Failure>((emulator, client, staging))
+        };
+        match started.await {
+            Ok((emulator, client, staging)) => Ok(Self { emulator, client, staging, storage }),
+            Err(failure) => {
+                discard(&storage.path);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Returns where the outputs of a job are in the storage.
+    pub(crate) fn outputs(&self, job: &Job) -> StoredOutputs {
+        self.storage.outputs(job, &self.emulator)
+    }
+
+    pub(crate) async fn end(self, ending: Ending) {
+        match ending {
+            Ending::AtOnce => drop(self.emulator),
+            Ending::Delivered | Ending::Kept => self.emulator.shutdown().await,
+        }
+        if ending == Ending::Delivered {
+            discard(&self.storage.path);
+        }
     }
 
     /// Returns an error if the job has a script and python3 is not on the `PATH`.
@@ -155,9 +206,21 @@ impl LocalService {
     pub(crate) fn emulator(&self) -> &Emulator {
         &self.emulator
     }
+}
 
-    pub(crate) async fn stop(self) {
-        self.emulator.shutdown().await;
+/// Removes a storage, and the directory of outputs if it has no files.
+fn discard(storage: &Path) {
+    release(storage);
+    let _ = fs::remove_dir(OUTPUT_DIRECTORY);
+}
+
+/// Moves outputs out of a storage to directories below `to`.
+pub(crate) async fn deliver(stored: &StoredOutputs, to: PathBuf) -> Received {
+    let stored = stored.clone();
+    let moved = tokio::task::spawn_blocking(move || stored.deliver(&to, None, true));
+    match moved.await {
+        Ok(outputs) => outputs.into_iter().collect(),
+        Err(error) => Received::failed(error.to_string()),
     }
 }
 

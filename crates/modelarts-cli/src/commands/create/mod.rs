@@ -6,7 +6,6 @@
 
 pub(crate) mod check;
 pub(crate) mod choices;
-pub(crate) mod data_versions;
 mod draft;
 mod flags;
 pub(crate) mod init;

@@ -70,7 +70,6 @@ impl Run {
 #[cfg(unix)]
 mod unix {
     use std::{
-        fs,
         path::{Path, PathBuf},
         pin::pin,
     };
@@ -81,26 +80,20 @@ mod unix {
 
     use super::{ExitStatus, Failure, FollowFlags, Run, Session};
     use crate::{
-        commands::{
-            create::{
-                check::{check_draft, require_sound_file},
-                choices::complete,
-                draft::Draft,
-                local::{LocalService, run_name},
-                outputs::{
-                    OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
-                },
-                submission::{Followed, IfExists, Target, TokenFlags, printer, require_tags},
-                submit::{Mode, submit},
+        commands::create::{
+            check::{check_draft, require_sound_file},
+            choices::complete,
+            draft::Draft,
+            local::{Ending, LocalService, deliver, run_name},
+            outputs::{
+                OUTPUT_DIRECTORY, ignore_outputs, require_free_directory, require_free_outputs,
             },
-            jobs::download::Received,
+            submission::{Followed, IfExists, Target, TokenFlags, printer, require_tags},
+            submit::{Mode, submit},
         },
         context::Context,
         follow::{End, Interrupt, Item, JobEnd, Printer, follow, now, updates},
-        local_jobs::{
-            KILLED, RunFacts, record, release, require_delivered,
-            storage::{Storage, StoredOutputs},
-        },
+        local_jobs::{KILLED, RunFacts, record, require_delivered, storage::StoredOutputs},
         output::{Format, duration},
     };
 
@@ -174,48 +167,32 @@ mod unix {
                 Some(directory) if !self.both => directory,
                 _ => Path::new(OUTPUT_DIRECTORY),
             };
-            let storage = Storage::create(beside, &name)?;
+            let place = (beside.as_ref(), name.as_str());
             let service =
-                LocalService::start(&storage, pool, !self.no_packages, self.container).await;
-            let mut fate = Fate::Removed;
-            let result = match service {
-                Err(failure) => Err(failure),
-                Ok(service) => {
-                    let here = Here { service: &service, storage: &storage, name: &name };
-                    let run = self.run_on(&here, session, base, printer, &mut interrupt, &mut fate);
-                    let result = run.await;
-                    match fate {
-                        // Kills the processes of the job.
-                        Fate::KeptAtOnce => drop(service),
-                        _ => service.stop().await,
-                    }
-                    result
-                }
-            };
-            if fate == Fate::Removed {
-                release(&storage.path);
-                // Remains if it has files.
-                let _ = fs::remove_dir(OUTPUT_DIRECTORY);
-            }
+                LocalService::start(place, pool, !self.no_packages, self.container).await?;
+            let mut ending = Ending::Delivered;
+            let result = self
+                .run_on((&service, &name), session, base, printer, &mut interrupt, &mut ending)
+                .await;
+            service.end(ending).await;
             result
         }
 
         async fn run_on(
             &self,
-            here: &Here<'_>,
+            (service, name): (&LocalService, &str),
             session: &Session,
             base: Option<&Value>,
             printer: &mut Printer<'_>,
             interrupt: &mut Interrupt,
-            fate: &mut Fate,
+            ending: &mut Ending,
         ) -> Result<Followed, Failure> {
-            let service = here.service;
             let client = &service.client;
             // The flavor and the pool of the context belong to a cloud, so the context is not used.
             let context = Context::default();
             let mut draft = Draft::new(&self.job, base, &client.training_jobs(), &context)?;
             if draft.has_generated_name && draft.file.is_none() {
-                draft.edit(|job| job.name(here.name));
+                draft.edit(|job| job.name(name));
             }
             require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
@@ -243,7 +220,7 @@ mod unix {
                 ignore_outputs();
             }
             let job = target.submit(bucketless.clone(), printer, interrupt).await?;
-            let stored = here.storage.outputs(&job, service.emulator());
+            let stored = service.outputs(&job);
             let environment = &bucketless.job.body()["algorithm"]["environments"];
             let facts = |stored: Option<StoredOutputs>, stopped_by: Option<String>| RunFacts {
                 environment,
@@ -253,7 +230,7 @@ mod unix {
                 stored,
                 stopped_by,
             };
-            *fate = Fate::Kept;
+            *ending = Ending::Kept;
             record(&job, facts(Some(stored.clone()), Some(KILLED.to_owned()))).await;
             let (followed, stopped_by) = self.follow_here(&target, &job, printer, interrupt).await;
             let job = job.get().await.unwrap_or(job);
@@ -261,21 +238,17 @@ mod unix {
                 // The job had ended before the signal.
                 interrupt.take();
             }
-            let delivery = async {
-                let (stored, outputs) = (stored.clone(), outputs.clone());
-                tokio::task::spawn_blocking(move || stored.deliver(&outputs, None, true)).await
-            };
-            let Some(delivered) = interrupt.unless(delivery).await else {
-                *fate = Fate::KeptAtOnce;
+            let delivery = deliver(&stored, outputs.clone());
+            let Some(received) = interrupt.unless(delivery).await else {
+                *ending = Ending::AtOnce;
                 record(&job, facts(Some(stored), stopped_by)).await;
-                let (name, path) = (job.name(), here.storage.path.display());
+                let (name, path) = (job.name(), service.storage.path.display());
                 note!(
                     "\nended at once; the files of {name} are in {path}\n  deliver its outputs \
                      with: modelarts download --local {name}"
                 );
                 return followed;
             };
-            let received: Received = delivered.map_err(Failure::local)?.into_iter().collect();
             received.print_lines();
             let is_whole = received.note_failed();
             record(&job, facts((!is_whole).then_some(stored), stopped_by)).await;
@@ -284,10 +257,10 @@ mod unix {
                 followed
             });
             if is_whole {
-                *fate = Fate::Removed;
+                *ending = Ending::Delivered;
                 return followed;
             }
-            let (name, path) = (job.name(), here.storage.path.display());
+            let (name, path) = (job.name(), service.storage.path.display());
             note!(
                 "  the other files stay in {path}\n  deliver them with: modelarts download --local \
                  {name}"
@@ -340,23 +313,5 @@ mod unix {
             });
             (followed, Some(reason))
         }
-    }
-
-    /// The embedded service and its storage.
-    struct Here<'a> {
-        service: &'a LocalService,
-        storage: &'a Storage,
-        /// Name of the job, unless a file names it.
-        name: &'a str,
-    }
-
-    /// What becomes of a storage and of the processes at the end of the program.
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    enum Fate {
-        /// No outputs are in the storage.
-        Removed,
-        Kept,
-        /// The user does not wait for the end of the processes.
-        KeptAtOnce,
     }
 }

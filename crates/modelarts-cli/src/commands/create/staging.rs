@@ -17,10 +17,7 @@ use modelarts_obs::{
 };
 
 use crate::{
-    commands::create::{
-        data_versions::record_uses,
-        draft::{Draft, path_below},
-    },
+    commands::create::draft::{Draft, data_versions::record_uses, path_below},
     confirmation::confirm,
     failure::Failure,
     output::one_line,

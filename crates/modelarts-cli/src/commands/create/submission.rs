@@ -19,8 +19,11 @@ use crate::job_reference::remember_here;
 use crate::{
     commands::{
         create::{
-            choices::complete, data_versions::differences, draft::Draft, outputs::named_outputs,
-            staging::done, values::Pair,
+            choices::complete,
+            draft::{Draft, data_versions::differences},
+            outputs::named_outputs,
+            staging::done,
+            values::Pair,
         },
         jobs::{
             download::{Received, receive_outputs},

@@ -154,6 +154,11 @@ pub(crate) struct Received {
 }
 
 impl Received {
+    #[cfg(unix)]
+    pub(crate) fn failed(reason: String) -> Self {
+        Self { rows: Vec::new(), failed: vec![("outputs".to_owned(), reason)] }
+    }
+
     /// Returns the directories with files, by the names of the outputs.
     pub(crate) fn directories(&self) -> BTreeMap<String, String> {
         let rows = self.rows.iter().filter(|row| row.files > 0);

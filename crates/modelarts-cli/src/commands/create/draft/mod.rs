@@ -1,5 +1,6 @@
 //! `Draft`: a job from flags and a file, before its local directories are staged.
 
+pub(crate) mod data_versions;
 mod names;
 mod paths;
 
@@ -21,10 +22,12 @@ use modelarts_obs::{
 };
 use serde_json::Value;
 
-use self::paths::{below, require_directory};
+use self::{
+    data_versions::require_versions,
+    paths::{below, require_directory},
+};
 use crate::{
     commands::create::{
-        data_versions::require_versions,
         flags::JobFlags,
         job_file::JobFile,
         values::{Channel, Pair, script_parameters},

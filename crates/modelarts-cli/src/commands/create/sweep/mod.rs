@@ -1,12 +1,12 @@
 //! Command `modelarts sweep`, which runs a script with combinations of hyper-parameters.
 
+#[cfg(unix)]
+mod local;
 mod report;
 mod space;
 
 pub(crate) use report::TrialRow;
 
-#[cfg(unix)]
-use std::cell::Cell;
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -15,8 +15,6 @@ use std::{
 };
 
 use clap::Args;
-#[cfg(unix)]
-use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use modelarts_ext::{
@@ -26,32 +24,22 @@ use modelarts_ext::{
 use modelarts_obs::Staging;
 use tokio::{sync::mpsc, task::JoinSet};
 
+#[cfg(unix)]
+use self::local::{Local, deliver_again};
 use self::{
     report::{Best, Metric},
     space::{Dimension, Trial},
 };
 #[cfg(unix)]
-use crate::{
-    commands::{
-        create::local::{LocalService, run_name},
-        jobs::download::Received,
-    },
-    context::Context,
-    local_jobs::{
-        self, KILLED, RunFacts, record, release, restore,
-        storage::{Storage, StoredOutputs},
-    },
-};
+use crate::local_jobs;
 use crate::{
     commands::{
         create::{
             OUTPUT_DIRECTORY,
             check::require_sound_file,
             choices::complete,
-            data_versions::differences,
-            draft::Draft,
+            draft::{Draft, data_versions::differences},
             flags::JobFlags,
-            ignore_outputs,
             input_size::require_disk,
             outputs::{named_outputs, require_free_directory, require_free_names},
             staging::done,
@@ -128,20 +116,19 @@ struct Site<'a> {
     session: &'a Session,
     client: &'a Client,
     staging: Staging,
-    /// Place of trials on this machine.
+    /// Service of trials on this machine.
     #[cfg(unix)]
     local: Option<Local<'a>>,
-    /// `true` for trials on this machine.
-    is_local: bool,
 }
 
-/// Embedded service with the storage of its trials.
-#[cfg(unix)]
-struct Local<'a> {
-    service: &'a LocalService,
-    storage: &'a Storage,
-    /// `false` if outputs stay in the storage.
-    is_delivered: Cell<bool>,
+impl Site<'_> {
+    /// Returns `true` for trials on this machine.
+    fn is_local(&self) -> bool {
+        #[cfg(unix)]
+        return self.local.is_some();
+        #[cfg(not(unix))]
+        false
+    }
 }
 
 impl Sweep {
@@ -182,67 +169,8 @@ impl Sweep {
             staging,
             #[cfg(unix)]
             local: None,
-            is_local: false,
         };
         self.run_on(&site, draft, trials, &mut Interrupt::new()).await
-    }
-
-    #[cfg(unix)]
-    async fn run_here(
-        &self,
-        session: &Session,
-        base: Option<&serde_json::Value>,
-        dimensions: &[Dimension],
-    ) -> Result<ExitStatus, Failure> {
-        // A signal during the start must not leave files of the emulator behind.
-        let mut interrupt = Interrupt::new();
-        let pool = self.job.parameters.text("pool");
-        let name = run_name(&self.job, base);
-        let storage = Storage::create(Path::new(OUTPUT_DIRECTORY), &name)?;
-        let container = modelarts_emulator::jobs::Container::Auto;
-        let service = match LocalService::start(&storage, pool, true, container).await {
-            Ok(service) => service,
-            Err(failure) => {
-                release(&storage.path);
-                return Err(failure);
-            }
-        };
-        let client = &service.client;
-        let local = Local { service: &service, storage: &storage, is_delivered: Cell::new(true) };
-        let (session, staging) = (session, service.staging.clone());
-        let site = Site { session, client, staging, local: Some(local), is_local: true };
-        let result = async {
-            let draft = Draft::new(&self.job, base, &client.training_jobs(), &Context::default())?;
-            let mut draft = Draft { bucket: None, ..draft };
-            require_sound_file(&draft, client).await?;
-            LocalService::require_python(&draft).await?;
-            service.adapt(&mut draft).await?;
-            let trials = self.trials(&draft, dimensions)?;
-            // A trial that was stopped runs again, and does not write over its outputs.
-            let directory = |name: &str| Path::new(OUTPUT_DIRECTORY).join(name);
-            let mut names = trials.iter().map(|trial| &trial.name);
-            names.try_for_each(|name| local_jobs::set_aside(name, &directory(name)))?;
-            // Trials of an earlier call are adopted like those of the service.
-            let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
-            let environment = &draft.job.body()["algorithm"]["environments"];
-            restore(service.emulator(), is_trial, environment).await;
-            ignore_outputs();
-            self.run_on(&site, draft, trials, &mut interrupt).await
-        };
-        let result = result.await;
-        let is_delivered = site.local.as_ref().is_none_or(|local| local.is_delivered.get());
-        drop(site);
-        match interrupt.is_received() {
-            // The user does not wait for the end of the processes.
-            true => drop(service),
-            false => service.stop().await,
-        }
-        if is_delivered {
-            release(&storage.path);
-            // Remains if it has files.
-            let _ = std::fs::remove_dir(OUTPUT_DIRECTORY);
-        }
-        result
     }
 
     /// Returns the trials. Their names begin with that of the draft without a random suffix.
@@ -271,14 +199,14 @@ impl Sweep {
         if !self.submit.overwrite_outputs {
             let new = trials.iter().filter(|trial| !existing.contains(&trial.name));
             let new: Vec<&str> = new.map(|trial| trial.name.as_str()).collect();
-            match site.is_local {
+            match site.is_local() {
                 true => new.iter().try_for_each(|name| {
                     require_free_directory(&Path::new(OUTPUT_DIRECTORY).join(name), &outputs)
                 })?,
                 false => require_free_names(new.into_iter(), &outputs, &site.staging).await?,
             }
         }
-        if !site.is_local {
+        if !site.is_local() {
             require_disk(&draft, client, &site.staging).await?;
         }
         let Some(staged) = interrupt.unless(draft.upload(&site.staging, session.terminal)).await
@@ -356,7 +284,12 @@ impl Sweep {
                     drop(results);
                     #[cfg(unix)]
                     if let Some(local) = &site.local {
-                        self.stop_here(site, local, draft, trials, interrupt).await;
+                        let rest = |name: &str| {
+                            let is_of = |trial: &(usize, &Trial)| trial.1.name == name;
+                            let (index, trial) = trials.iter().enumerate().find(is_of)?;
+                            (rows[index].is_none() && !existing.contains(name)).then_some(trial)
+                        };
+                        self.stop_here(site, local, draft, rest, interrupt).await;
                     }
                     let _ = tokio::time::timeout(TAGGING_TIMEOUT, tagging.join_all()).await;
                     return Err(Failure::Status(ExitStatus::Interrupted));
@@ -364,12 +297,10 @@ impl Sweep {
                 Some(Next::Submitted((index, job))) => {
                     screen.add(&job);
                     #[cfg(unix)]
-                    if let Some(local) =
-                        site.local.as_ref().filter(|_| !existing.contains(job.name()))
+                    if let Some(local) = &site.local
+                        && !existing.contains(job.name())
                     {
-                        let killed = Some(KILLED.to_owned());
-                        let stored = Some(local.storage.outputs(&job, local.service.emulator()));
-                        record_trial(&job, draft, None, stored, killed).await;
+                        local.record_start(&job, draft).await;
                     }
                     if let Some(id) = ids.get_mut(index) {
                         *id = Some(job.id().to_owned());
@@ -429,13 +360,13 @@ impl Sweep {
         let (mut metric, mut problem) = (Metric::default(), None);
         if let Some(regex) = &self.metric {
             #[cfg(unix)]
-            let known = site.is_local.then(|| local_jobs::metric(job, regex)).flatten();
+            let known = site.is_local().then(|| local_jobs::metric(job, regex)).flatten();
             #[cfg(unix)]
             let known = known.and_then(|known| serde_json::from_value(known).ok());
             #[cfg(not(unix))]
             let known = None;
             #[cfg(unix)]
-            let is_cut = site.is_local && !is_new && local_jobs::has_cut_log(job);
+            let is_cut = site.is_local() && !is_new && local_jobs::has_cut_log(job);
             #[cfg(not(unix))]
             let is_cut = false;
             match (known, self.values(job, regex).await) {
@@ -449,92 +380,21 @@ impl Sweep {
             }
         }
         #[cfg(unix)]
-        if site.is_local && !is_new {
-            // An earlier call may not have delivered the outputs.
-            let directory = Path::new(OUTPUT_DIRECTORY).join(job.name());
-            let delivered = local_jobs::deliver(job, None, &directory);
-            let received: Result<Received, Failure> =
-                delivered.map(|outputs| outputs.into_iter().collect());
-            if !received.is_ok_and(|received| received.note_failed()) {
+        if let Some(local) = &site.local {
+            let is_whole = match is_new {
+                true => {
+                    // Without its values, the next call runs the trial again.
+                    let unread = problem.is_some().then_some("an error: its values were not read");
+                    let stopped_by = stopped_by.or(unread);
+                    self.deliver(local, draft, job, metric, stopped_by).await
+                }
+                false => deliver_again(job),
+            };
+            if !is_whole {
                 return self.incomplete(trial, waited, metric);
             }
         }
-        #[cfg(unix)]
-        if let Some(local) = site.local.as_ref().filter(|_| is_new) {
-            let stored = local.storage.outputs(job, local.service.emulator());
-            let directory = Path::new(OUTPUT_DIRECTORY).join(job.name());
-            let moved = {
-                let stored = stored.clone();
-                tokio::task::spawn_blocking(move || stored.deliver(&directory, None, true)).await
-            };
-            let received = match moved {
-                Ok(moved) => moved.into_iter().collect(),
-                Err(error) => Received {
-                    failed: vec![(trial.name.clone(), error.to_string())],
-                    ..Received::default()
-                },
-            };
-            // Without its values, the next call runs the trial again.
-            let reason = problem.is_some().then_some("an error: its values were not read");
-            let stopped_by = stopped_by.or(reason).map(str::to_owned);
-            let values = metric;
-            let metric = self.metric.clone().zip(serde_json::to_value(metric).ok());
-            let is_whole = received.note_failed();
-            record_trial(job, draft, metric, (!is_whole).then_some(stored), stopped_by).await;
-            if !is_whole {
-                local.is_delivered.set(false);
-                return self.incomplete(trial, waited, values);
-            }
-        }
         TrialRow::new(trial, waited, metric, self.best, problem)
-    }
-
-    /// Stops the trials that run on this machine as the service does, and delivers their outputs.
-    #[cfg(unix)]
-    async fn stop_here(
-        &self,
-        site: &Site<'_>,
-        local: &Local<'_>,
-        draft: &Draft,
-        trials: &[Trial],
-        interrupt: &mut Interrupt,
-    ) {
-        let signal = interrupt.take().unwrap_or("a signal");
-        note("the trials are stopped, and their outputs are delivered; Ctrl-C ends at once");
-        // The response to a creation may not have been read.
-        let jobs = site.client.training_jobs().list().collect(usize::MAX).await.unwrap_or_default();
-        let stops = jobs.into_iter().filter(|job| !job.is_final()).map(async |job| {
-            // The job may have ended meanwhile.
-            let _ = job.terminate().await;
-            job.wait().await
-        });
-        let Some(ended) = interrupt.unless(join_all(stops)).await else {
-            local.is_delivered.set(false);
-            note(format_args!(
-                "ended at once; the files of the trials are in {}; `modelarts download --local \
-                 TRIAL` delivers the outputs of each",
-                local.storage.path.display()
-            ));
-            return;
-        };
-        for waited in ended.into_iter().flatten() {
-            if let Some(trial) = trials.iter().find(|trial| trial.name == waited.job().name()) {
-                let row = self.ended(site, trial, &waited, true, draft, Some(signal));
-                match interrupt.unless(row).await {
-                    Some(row) => note(row.line()),
-                    None => local.is_delivered.set(false),
-                }
-            }
-        }
-    }
-
-    /// Returns the row of a trial whose outputs are still in the storage.
-    #[cfg(unix)]
-    fn incomplete(&self, trial: &Trial, waited: &Waited, metric: Metric) -> TrialRow {
-        let advice = format!("outputs incomplete: modelarts download --local {}", trial.name);
-        let mut row = TrialRow::new(trial, waited, metric, self.best, Some(advice));
-        row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
-        row
     }
 
     async fn values(&self, job: &Job, regex: &str) -> Result<Vec<f64>, Error> {
@@ -545,21 +405,6 @@ impl Sweep {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Records a trial on this machine.
-#[cfg(unix)]
-async fn record_trial(
-    job: &Job,
-    draft: &Draft,
-    metric: Option<(String, serde_json::Value)>,
-    stored: Option<StoredOutputs>,
-    stopped_by: Option<String>,
-) {
-    let environment = &draft.job.body()["algorithm"]["environments"];
-    let outputs = &Path::new(OUTPUT_DIRECTORY).join(job.name());
-    let inherited = &draft.inherited;
-    record(job, RunFacts { environment, inherited, outputs, metric, stored, stopped_by }).await;
 }
 
 /// Event of a sweep.

@@ -1,34 +1,10 @@
 //! Comparison of the versions of the data of jobs.
 
-use clap::ValueEnum;
 use modelarts_ext::Job;
-use modelarts_obs::{
-    Staging,
-    staging::{DataAddress, DataVersioning},
-};
+use modelarts_obs::{Staging, staging::DataAddress};
 use serde_json::Value;
 
 use crate::failure::Failure;
-
-/// Handling of local data that has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DataVersionFlag {
-    /// Makes a new version of a directory of up to 5,000 files and 2 GB; a larger one is not
-    /// versioned.
-    #[default]
-    Auto,
-    /// Makes a new version of a directory of any size.
-    New,
-}
-
-impl From<DataVersionFlag> for DataVersioning {
-    fn from(flag: DataVersionFlag) -> Self {
-        match flag {
-            DataVersionFlag::Auto => Self::Auto,
-            DataVersionFlag::New => Self::New,
-        }
-    }
-}
 
 /// Returns the names and the addresses of the inputs of a request body.
 pub(crate) fn inputs(body: &Value) -> impl Iterator<Item = (&str, &str)> {
