@@ -17,6 +17,8 @@ use std::{
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
+#[cfg(unix)]
+use modelarts_ext::Outcome;
 use modelarts_ext::{
     Client, CreateJob, Error, Filter, Job,
     jobs::{create::without_suffix, wait::Waited},
@@ -31,7 +33,14 @@ use self::{
     space::{Dimension, Trial},
 };
 #[cfg(unix)]
-use crate::local_jobs;
+use crate::{
+    commands::create::{
+        ignore_outputs,
+        local::{Ending, LocalService, run_name},
+    },
+    context::Context,
+    local_jobs,
+};
 use crate::{
     commands::{
         create::{
@@ -173,6 +182,48 @@ impl Sweep {
         self.run_on(&site, draft, trials, &mut Interrupt::new()).await
     }
 
+    #[cfg(unix)]
+    async fn run_here(
+        &self,
+        session: &Session,
+        base: Option<&serde_json::Value>,
+        dimensions: &[Dimension],
+    ) -> Result<ExitStatus, Failure> {
+        // A signal during the start must not leave files of the emulator behind.
+        let mut interrupt = Interrupt::new();
+        let pool = self.job.parameters.text("pool");
+        let name = run_name(&self.job, base);
+        let place = (Path::new(OUTPUT_DIRECTORY), name.as_str());
+        let container = modelarts_emulator::jobs::Container::Auto;
+        let service = LocalService::start(place, pool, true, container).await?;
+        let client = &service.client;
+        let (staging, local) = (service.staging.clone(), Some(Local::new(&service)));
+        let site = Site { session, client, staging, local };
+        let result = async {
+            let draft = Draft::new(&self.job, base, &client.training_jobs(), &Context::default())?;
+            let mut draft = Draft { bucket: None, ..draft };
+            require_sound_file(&draft, client).await?;
+            LocalService::require_python(&draft).await?;
+            service.adapt(&mut draft).await?;
+            let trials = self.trials(&draft, dimensions)?;
+            // A trial that was stopped runs again, and does not write over its outputs.
+            let directory = |name: &str| Path::new(OUTPUT_DIRECTORY).join(name);
+            let mut names = trials.iter().map(|trial| &trial.name);
+            names.try_for_each(|name| local_jobs::set_aside(name, &directory(name)))?;
+            // Trials of an earlier call are adopted like those of the service.
+            let is_trial = |name: &str| trials.iter().any(|trial| trial.name == name);
+            let environment = &draft.job.body()["algorithm"]["environments"];
+            local_jobs::restore(service.emulator(), is_trial, environment).await;
+            ignore_outputs();
+            self.run_on(&site, draft, trials, &mut interrupt).await
+        };
+        let result = result.await;
+        let ending = site.local.as_ref().map(|local| local.ending(interrupt.is_received()));
+        drop(site);
+        service.end(ending.unwrap_or(Ending::Kept)).await;
+        result
+    }
+
     /// Returns the trials. Their names begin with that of the draft without a random suffix.
     fn trials(&self, draft: &Draft, dimensions: &[Dimension]) -> Result<Vec<Trial>, Failure> {
         let name = draft.name();
@@ -284,12 +335,28 @@ impl Sweep {
                     drop(results);
                     #[cfg(unix)]
                     if let Some(local) = &site.local {
-                        let rest = |name: &str| {
-                            let is_of = |trial: &(usize, &Trial)| trial.1.name == name;
-                            let (index, trial) = trials.iter().enumerate().find(is_of)?;
-                            (rows[index].is_none() && !existing.contains(name)).then_some(trial)
+                        let signal = interrupt.take().unwrap_or("a signal");
+                        note(
+                            "the trials are stopped, and their outputs are delivered; Ctrl-C ends \
+                             at once",
+                        );
+                        let without_row = trials.iter().zip(&rows).filter(|(_, row)| row.is_none());
+                        let new = without_row.filter(|(trial, _)| !existing.contains(&trial.name));
+                        let new: HashMap<_, _> =
+                            new.map(|(trial, _)| (trial.name.as_str(), trial)).collect();
+                        let ended = async {
+                            for waited in local.stop(|name| new.contains_key(name)).await {
+                                let is_stopped =
+                                    matches!(waited.outcome(), Outcome::Terminated { .. });
+                                let stopped_by = is_stopped.then_some(signal);
+                                let trial = new[waited.job().name()];
+                                let row = self.ended(site, trial, &waited, true, draft, stopped_by);
+                                note(row.await.line());
+                            }
                         };
-                        self.stop_here(site, local, draft, rest, interrupt).await;
+                        if interrupt.unless(ended).await.is_none() {
+                            local.leave();
+                        }
                     }
                     let _ = tokio::time::timeout(TAGGING_TIMEOUT, tagging.join_all()).await;
                     return Err(Failure::Status(ExitStatus::Interrupted));
@@ -386,12 +453,17 @@ impl Sweep {
                     // Without its values, the next call runs the trial again.
                     let unread = problem.is_some().then_some("an error: its values were not read");
                     let stopped_by = stopped_by.or(unread);
-                    self.deliver(local, draft, job, metric, stopped_by).await
+                    let values = self.metric.clone().zip(serde_json::to_value(metric).ok());
+                    local.deliver(job, draft, values, stopped_by).await
                 }
                 false => deliver_again(job),
             };
             if !is_whole {
-                return self.incomplete(trial, waited, metric);
+                let advice =
+                    format!("outputs incomplete: modelarts download --local {}", job.name());
+                let mut row = TrialRow::new(trial, waited, metric, self.best, Some(advice));
+                row.status = ExitStatus::from(waited.outcome()).with_incomplete_outputs();
+                return row;
             }
         }
         TrialRow::new(trial, waited, metric, self.best, problem)
