@@ -167,7 +167,7 @@ mod unix {
                 Some(directory) if !self.both => directory,
                 _ => Path::new(OUTPUT_DIRECTORY),
             };
-            let place = (beside.as_ref(), name.as_str());
+            let place = (beside, name.as_str());
             let service =
                 LocalService::start(place, pool, !self.no_packages, self.container).await?;
             let mut ending = Ending::Delivered;
