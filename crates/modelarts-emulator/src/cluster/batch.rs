@@ -57,8 +57,9 @@ const RECORD_PERIOD: Duration = Duration::from_millis(100);
 const USAGE_PERIOD: Duration = Duration::from_secs(10);
 /// Time between two attempts to write the journal.
 const RETRY_PERIOD: Duration = Duration::from_secs(5);
-/// Time in which Slurm ends this program after the workers.
-const START_GRACE: Duration = Duration::from_secs(10);
+/// Time in which Slurm ends this program after the workers. It ends each process of a job by itself,
+/// and writes the cause to the output of the script only if this program still runs.
+const LOSS_GRACE: Duration = Duration::from_secs(10);
 /// Exit code of a program that Slurm ends.
 const TERMINATED: u8 = 143;
 
@@ -205,8 +206,7 @@ impl Program {
                 return;
             }
             if !is_ready {
-                // If Slurm has ended the workers, it ends this program as well.
-                sleep(START_GRACE).await;
+                sleep(LOSS_GRACE).await;
                 let cause = "srun did not start the workers; see the output of the job in Slurm";
                 return driver.settle(Ending::Unprepared(cause.to_owned())).await;
             }
@@ -215,16 +215,21 @@ impl Program {
                 () = record_changes(&mut recorder) => {}
             }
         };
-        tokio::select! {
+        let loss = tokio::select! {
             biased;
             () = self.workers.lost.cancelled(), if is_ready => {
-                return Err("a worker does not respond".to_owned());
+                Some("a worker does not respond".to_owned())
             }
             ended = srun.wait(), if is_ready => {
-                return Err(format!("the workers are lost: srun ended with {ended:?}"));
+                Some(format!("the workers are lost: srun ended with {ended:?}"))
             }
-            () = self.obey() => {}
-            () = driven => {}
+            () = self.obey() => None,
+            () = driven => None,
+        };
+        if let Some(loss) = loss {
+            tracing::warn!("{loss}");
+            sleep(LOSS_GRACE).await;
+            return Err(loss);
         }
         retry(|| recorder.record_usage()).await;
         retry(|| recorder.record(Entry::Changed)).await;

@@ -124,11 +124,21 @@ impl Lab {
 
     /// Waits until an event of a job contains a text, and returns its message.
     async fn event(&self, id: &str, part: &str) -> String {
-        until(&format!("event with {part:?}"), async || {
-            let messages = self.site.messages(id).await;
-            messages.into_iter().find(|message| message.contains(part))
-        })
-        .await
+        let mut messages = Vec::new();
+        let found = async {
+            loop {
+                messages = self.site.messages(id).await;
+                if let Some(message) = messages.iter().find(|it| it.contains(part)) {
+                    return message.clone();
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if let Ok(message) = timeout(LIMIT, found).await {
+            return message;
+        }
+        let (status, log) = (self.status(id).await, self.log(id, 0).await);
+        panic!("no event has {part:?}: {status:#}\n{messages:#?}\n{log}");
     }
 
     /// Returns the log of a worker.

@@ -150,16 +150,19 @@ def run():
 
 
 def end(number, state, reason, message):
-    """Ends the processes of a job as Slurm does, after the job has got a new state."""
+    """Ends the processes of a job as Slurm does, after the job has got a new state. A script that has
+    ended gets no message."""
     _, _, _, process, restarts = read_job(number)
     again = str(int(restarts) + 1) if state == "PENDING" else restarts
     change_job(number, state, reason, restarts=again)
     if not process:
         return
     output = Path((STATE / f"script.{number}").read_text().split("\n")[0])
-    with open(output, "a") as file:
-        file.write(f"slurmstepd-n1: error: *** JOB {number} ON n1 CANCELLED AT {message} ***\n")
     try:
+        os.kill(int(process), 0)
+        with open(output, "a") as file:
+            line = f"slurmstepd-n1: error: *** JOB {number} ON n1 CANCELLED AT {message} ***"
+            print(line, file=file)
         os.killpg(int(process), signal.SIGTERM)
         for _ in range(200):
             time.sleep(0.01)

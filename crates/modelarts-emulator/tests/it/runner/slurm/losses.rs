@@ -1,6 +1,6 @@
 //! Jobs whose run, whose emulator or whose submission is lost.
 
-use std::process::Command;
+use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -106,6 +106,34 @@ async fn a_preempted_job_runs_again_with_the_same_id() {
     let preempted = |text: &&String| *text == "The training job is preempted.";
     assert_eq!(events.iter().filter(preempted).count(), 1, "{events:?}");
     assert_eq!(cluster.submissions().len(), 1);
+}
+
+/// Slurm ends the processes of a job one after the other, here first a worker.
+#[tokio::test]
+async fn a_job_whose_worker_ends_first_is_preempted() {
+    let (cluster, gate) = (Cluster::new(), Gate::new().await);
+    let mark = cluster.bin("state/killed");
+    let code = format!(
+        "gate()\nimport os, pathlib\nmark = pathlib.Path({mark:?})\nif not mark.exists():\n    \
+         mark.touch()\n    os.kill(os.getppid(), 9)\n"
+    );
+    cluster.put_code(&(gate.python() + &code));
+    let program = cluster.serve(&[]).await;
+    let id = program.create(&cpu_job("worker")).await;
+    timeout(LIMIT, gate.reached()).await.unwrap().let_through().await;
+    let script = fs::read_to_string(cluster.bin(&format!("state/script.{FIRST}"))).unwrap();
+    let output = script.lines().next().unwrap();
+    let loss = async {
+        while !fs::read_to_string(output).unwrap().contains("a worker does not respond") {
+            tokio::task::yield_now().await
+        }
+    };
+    timeout(LIMIT, loss).await.unwrap();
+    cluster.requeue(FIRST, "2026-01-01T00:00:00 DUE TO PREEMPTION");
+    timeout(LIMIT, gate.reached()).await.unwrap().let_through().await;
+    let status = ended(&program, &id).await;
+    assert_eq!(status["phase"], "Completed");
+    assert_eq!(end_reasons(&status), ["preempted", "job completed"]);
 }
 
 /// The queue was read before the job started, and printed when it runs.
