@@ -1,7 +1,8 @@
 // Hidden lines of the examples in the documentation: an emulator in this process without the pauses
-// of the service, a client of it, and a job. Each example includes this file.
+// of the service and without a container view, a client of it, and a job. Each example includes
+// this file.
 
-use modelarts_emulator::{Emulator, Timing};
+use modelarts_emulator::{Emulator, Timing, jobs::Container};
 use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
@@ -9,7 +10,8 @@ type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 /// Runs an example with an emulator and a client of it.
 #[tokio::main]
 async fn run(example: impl AsyncFnOnce(&Emulator, Client) -> Result) -> Result {
-    let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+    let emulator = Emulator::builder();
+    let emulator = emulator.timing(Timing::instant()).container(Container::None).start().await?;
     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     example(&emulator, client).await?;
     emulator.shutdown().await;

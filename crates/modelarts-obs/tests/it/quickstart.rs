@@ -60,7 +60,9 @@ async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let job = site.ended(job.submit().await.unwrap()).await;
     let end = job.wait().await.unwrap();
     assert_eq!(*end.outcome(), Outcome::Completed);
-    let lines = job.logs("worker-0").follow().try_collect().await.unwrap();
+    let mut lines: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+    // A machine without a container view adds a line of the platform.
+    lines.retain(|line| !line.is_of_platform());
     let out = site.path("out");
     job.download_outputs(&out).obs(site.obs()).await.unwrap();
     let model = out.join("train_url");

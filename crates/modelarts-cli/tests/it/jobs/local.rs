@@ -20,7 +20,7 @@ async fn they_stay_after_the_end_with_their_logs_and_outputs() {
     let fixture = Fixture::start().await;
     fixture.write("code/train.py", SCRIPT);
     fixture.write("data/rows.csv", "1\n");
-    let job = "run --local code/train.py --out train_url --env API_KEY=hunter2";
+    let job = "run --local --container none code/train.py --out train_url --env API_KEY=hunter2";
     run(&fixture, &format!("{job} --name one -p lr=0.1 -p code=0 --data data")).await.code(0);
     run(&fixture, &format!("{job} --name two -p lr=0.2 -p code=3")).await.code(10);
 
@@ -77,7 +77,8 @@ async fn a_record_of_another_version_is_left_out_with_a_note() {
 async fn results_of_a_job_with_the_same_name_are_not_written_over() {
     let fixture = Fixture::start().await;
     fixture.write("code/src/train.py", SCRIPT);
-    let job = "run --local code/src/train.py --code-dir code --out train_url --name same -p code=0";
+    let job = "run --local --container none code/src/train.py --code-dir code --out train_url \
+               --name same -p code=0";
     run(&fixture, &format!("{job} -p lr=0.1")).await.code(0);
     let again = run(&fixture, &format!("{job} -p lr=0.2")).await.code(3);
     again.stderr_eq(
@@ -94,7 +95,7 @@ async fn an_output_without_files_is_empty_and_secrets_are_not_in_the_log() {
     let fixture = Fixture::start().await;
     fixture.write("code/train.py", "import os\nprint('key', os.environ['API_KEY'], 1)\n");
     // A short value is part of other words, and stays.
-    let job = "run --local code/train.py --out train_url --name empty --env API_KEY=hunter2-long \
+    let job = "run --local --container none code/train.py --out train_url --name empty --env API_KEY=hunter2-long \
                --env OTHER_TOKEN=1";
     run(&fixture, job).await.code(0);
     let output = run(&fixture, "download empty --local --columns output,files").await.code(0);

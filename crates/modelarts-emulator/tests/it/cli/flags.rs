@@ -129,7 +129,7 @@ async fn flags_of_jobs_that_run() {
     let directory = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let flags = json!({
         "datasets": directory("sets"), "nfs-root": directory("nfs"), "no-packages": true,
-        "show-secrets": true, "organization": ["team"],
+        "show-secrets": true, "organization": ["team"], "container": "none",
     });
     let config = file(place.path(), "config.json", &flags);
     // The repeated requests write so many messages that an unread pipe would fill up.

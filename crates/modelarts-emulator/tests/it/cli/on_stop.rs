@@ -40,7 +40,8 @@ async fn phase(program: &Program, id: &str) -> String {
 async fn the_next_start_continues_the_jobs_that_were_left() {
     let place = tempfile::tempdir().unwrap();
     let gate = Gate::new().await;
-    let (program, id) = restart(place.path(), &gate, &["--on-stop", "leave"]).await;
+    let (program, id) =
+        restart(place.path(), &gate, &["--on-stop", "leave", "--container", "none"]).await;
     gate.reached().await.let_through().await;
     // The API has no operation that waits, so that the test polls the job until it has ended.
     let ended = loop {

@@ -37,8 +37,8 @@ pub(super) fn steps(block: &Block) -> Vec<Step> {
     steps
 }
 
-/// Values that differ between runs, and their replacements.
-const RANDOM: [(&str, &str); 8] = [
+/// Values that differ between runs or machines, and their replacements.
+const RANDOM: [(&str, &str); 9] = [
     (r"\r", ""),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"),
     (r"\b[0-9a-f]{32}\b", "<hex>"),
@@ -47,6 +47,7 @@ const RANDOM: [(&str, &str); 8] = [
     (r"127\.0\.0\.1:[0-9]+", "127.0.0.1:<port>"),
     (r#""millis":[0-9]{13},"now":"[-0-9T:.]+Z""#, "<time>"),
     (r"(?m)^date: .+ GMT$", "date: <time>"),
+    (r"\[ModelArts Service Log\] modelarts-emulator: this machine has no container view.*\n", ""),
 ];
 
 fn without_random_values(text: &str) -> String {
