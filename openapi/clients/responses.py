@@ -35,8 +35,8 @@ def page(case, request, offset, limit):
     """Returns the response to request number `request`, as `vectors/README.md` defines it."""
     form = PAGINATION["lists"][case["operation"]]
     state = [state for state in case["states"] if state["from_request"] <= request][-1]
-    start = offset * limit if case["offset"] == "page-index" else offset
     count = min(state.get("most", limit), limit)
+    start = offset * count if case["offset"] == "page-index" else offset
     kind = state.get("page")
     if kind in ("first", "whole"):
         start = 0

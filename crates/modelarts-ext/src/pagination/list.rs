@@ -85,10 +85,17 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
+    /// Ends the list after a short page, without a request for the page behind it, for callers that
+    /// read the list again later or need its first rows only.
+    pub(crate) fn end_short(mut self) -> Self {
+        self.options.ends_short = true;
+        self
+    }
+
     /// Allows an end before all rows were returned, for callers that read the list periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
-        self
+        self.end_short()
     }
 
     /// Returns a stream of the rows. Pages are requested when the stream is polled.
@@ -121,7 +128,8 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// }
     /// # Ok(()) }
     /// ```
-    pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
+    pub async fn collect(mut self, max: usize) -> Result<Vec<T>, Error> {
+        self.options.rows = Some(max as u64);
         self.stream().take(max).try_collect().await
     }
 

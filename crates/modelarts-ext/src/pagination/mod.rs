@@ -28,34 +28,37 @@
 //! # Ok(()) }) }
 //! ```
 //!
+//! A list ends when a page has no row. The number of rows that the service states ends it one
+//! request earlier if it equals the rows received, is not that of a page, and only the last page was
+//! shorter than requested. The service may return shorter pages than requested.
+//!
 //! After the first page, up to four pages are requested [concurrently](List::in_flight). A dropped
-//! stream sends no further requests. If the order of a list changes, or if the list returns fewer
-//! rows than the service counts, the client reads the list a second time and returns the rows that
-//! were not returned before, unless the list was resumed beyond its first rows or has more than
-//! 100,000 rows. The stream ends with an error if rows may still be missing, or if the list changes
-//! so much that three requests per page and eight more do not suffice to read it once. The list can
-//! be resumed from the [position](crate::Error::position) of the error.
+//! stream sends no further requests. If rows were removed or changed places, so that others may
+//! have moved to pages that were read, the client reads the list a second time and returns the rows
+//! that were not returned before, unless the list was resumed beyond its first rows or has more
+//! than 100,000 rows. Rows without an id cannot be recognized: they are returned as the service
+//! returns them. The stream ends with an error if rows may be missing, if a service that ignores
+//! offsets returns the same page again, or if three requests per page and eight more do not suffice
+//! to read the list once. The list can be resumed from the [position](crate::Error::position) of
+//! the error.
 //!
 //! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also
 //! support conditions.
 
-// `source` requests the rows of one window. `reader` chooses the windows and the rows that are
-// returned; `shift` and `end` are parts of it. `pager` sends the requests. `searches` joins the
-// pages of several searches. `list` contains the public type of all lists.
+// `source` requests the rows of one window. `reader` decides on each response: which rows are
+// returned, and how the list goes on. Its parts are `window` (the rows of a request), `pass` (do the
+// pages fit together?) and `row_log` (the rows that were returned). `pager` sends the requests.
+// `searches` joins the pages of several searches. `list` contains the public type of all lists.
 
-mod answer;
-mod end;
 pub(crate) mod list;
 pub(crate) mod options;
-mod overlap_search;
 pub(crate) mod page;
 mod pager;
-mod previous_window;
+mod pass;
 mod reader;
-mod row_history;
+mod row_log;
 mod searches;
-mod shift;
 pub(crate) mod source;
 #[cfg(test)]
 pub(crate) mod tests;

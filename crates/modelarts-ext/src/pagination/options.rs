@@ -15,13 +15,25 @@ pub(crate) struct ReadOptions {
     pub(crate) in_flight: usize,
     pub(crate) unit: Option<Offset>,
     pub(crate) resume: Option<Position>,
+    /// Number of rows that the caller wants; further pages are not requested in advance.
+    pub(crate) rows: Option<u64>,
     /// `true` if the list may end, without an error, before it has returned all rows.
     pub(crate) allow_early_end: bool,
+    /// `true` if a short page ends the list, unless the service states more rows.
+    pub(crate) ends_short: bool,
 }
 
 impl ReadOptions {
     pub(crate) fn new(size: u32) -> Self {
-        Self { size, in_flight: PAGES_IN_FLIGHT, unit: None, resume: None, allow_early_end: false }
+        Self {
+            size,
+            in_flight: PAGES_IN_FLIGHT,
+            unit: None,
+            resume: None,
+            rows: None,
+            allow_early_end: false,
+            ends_short: false,
+        }
     }
 
     pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {

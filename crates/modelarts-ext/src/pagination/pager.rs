@@ -15,8 +15,8 @@ use crate::{
         options::{MAX_ROWS, ReadOptions},
         page::{Page, PageStream},
         reader::Reader,
-        row_history::SAVED_KEYS,
-        source::{RawPage, RowCounts, Source},
+        row_log::SAVED_KEYS,
+        source::{RawPage, Source, matching},
         window::Window,
     },
 };
@@ -64,8 +64,8 @@ impl<S: Source + ?Sized> Pager<S> {
             };
             let (window, page) = answer?;
             let is_first = self.reader.is_first();
-            let keys = page.items.iter().map(|item| self.source.key(item)).collect();
-            let step = self.reader.take(window, keys, page.skipped, &page.counts)?;
+            let keys: Vec<String> = page.items.iter().map(|item| self.source.key(item)).collect();
+            let step = self.reader.take(window, &keys, page.skipped, &page.counts)?;
             if step.cancels {
                 self.pending = FuturesOrdered::new();
             }
@@ -128,9 +128,9 @@ pub(super) async fn page<S: Source + ?Sized>(
     // A page that is not full is the last page, unless the page begins beyond the end of the list.
     let is_last = rows < size && (rows > 0 || number == 0);
     let read = start + rows;
-    let stated = RowCounts::new(&page.counts, rows, read, false, info.filtered).required;
+    let stated = matching(&page.counts, rows, read, false, info.filtered);
     let keys = page.items.iter().map(|item| source.key(item));
-    let skip = page.items.len().saturating_sub(SAVED_KEYS as usize);
+    let skip = page.items.len().saturating_sub(SAVED_KEYS);
     let last: Vec<String> = keys.skip(skip).collect();
     Ok(Page {
         total: page.counts.total,

@@ -1,101 +1,65 @@
-//! Reader: the states of a list while it is read. The reader chooses the windows to request, and
-//! determines which rows of a response are returned.
+//! Reader of a list: chooses the requests, and the rows of each response that are returned.
+//!
+//! A list ends when a page brings no row. A stated number ends it one request earlier if it equals
+//! the rows received, is not that of a page, and only the last page had fewer rows than requested. A
+//! number that does not fit has no effect.
 
-use std::mem;
+use std::{cmp::Ordering, fmt::Display, mem};
 
 use modelarts_api::{Offset, Pagination};
 
 use crate::{
-    error::Error,
+    error::{Error, ErrorKind},
     list_position::{OffsetUnit, Position},
     pagination::{
-        answer::{Answer, Budget, PassCounts},
         options::ReadOptions,
-        overlap_search::{self, OverlapSearch},
-        previous_window::{Doubt, PreviousWindow},
-        row_history::RowHistory,
-        source::{Counts, ListInfo, RowCounts},
+        pass::{Page, Pass, Previous},
+        row_log::RowLog,
+        source::{Counts, ListInfo, matching},
         window::{Window, WindowPlan},
     },
 };
 
-/// Number of overlapping rows. For rows with an id, one known row is sufficient; three allow for
-/// the removal of the last rows. Rows without an id are distinguished by their neighbours.
-const OVERLAP_OF_IDS: u32 = 3;
-const OVERLAP_OF_ROWS: u32 = 16;
-/// Initial value of [`Pass::ahead`] in the first pass.
-const FIRST_AHEAD: usize = 4;
-/// Maximum number of repeated attempts to detect the unit of offsets while the list changes.
-const MAX_UNIT_DOUBTS: u32 = 4;
-/// Minimum `limit` to detect the unit of offsets, and minimum number of distinct rows for it.
-const MIN_ROWS_OF_UNIT: u32 = 4;
-
-const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
-                              said what its offset counts; say it with `offset_is`, or read the \
-                              list again";
+/// Maximum number of requests for each page of rows, and of additional requests for the list.
+const REQUESTS_PER_PAGE: u64 = 3;
+const MORE_REQUESTS: u64 = 8;
+/// Number of repeated pages after which the reader requests a further page.
+const REPEATED_PAGES: u32 = 2;
+/// Number of rows with an id by which windows overlap, so that the removal of one row less than
+/// these between two requests needs no second pass.
+const OVERLAP: u64 = 3;
 
 pub(super) struct Reader {
-    pub(super) info: ListInfo,
-    pub(super) options: ReadOptions,
-    pub(super) is_single_page: bool,
-    pub(super) plan: WindowPlan,
-    /// Number of failed attempts to detect the unit of offsets; `None` if the unit is known.
-    pub(super) unit_doubts: Option<u32>,
-    pub(super) history: RowHistory,
-    /// Number of rows before the resumed position whose keys are unknown.
-    pub(super) unknown_before: u64,
-    /// Number of rows before the end of the last window that had a new row.
-    pub(super) progress: u64,
-    pub(super) budget: Budget,
-    pub(super) state: State,
+    info: ListInfo,
+    options: ReadOptions,
+    is_single_page: bool,
+    plan: WindowPlan,
+    /// `true` if sources disagree about the unit of offsets, until the second page shows it.
+    is_unit_open: bool,
+    log: RowLog,
+    requests: u64,
+    /// Number of rows on the largest page, which the service is known to return.
+    largest_page: u64,
+    state: State,
 }
 
-pub(super) enum State {
-    /// The first page is requested alone, because most lists fit on one page.
-    FirstPage(Pass),
-    /// The unit of offsets is not known. The window at offset 1 shows the unit: it has all rows of
-    /// the first page but one if offsets count rows, and none of these rows if offsets count pages.
-    Unit(Pass),
-    /// Consecutive windows are requested, each with some rows of the previous window.
+enum State {
+    /// The first page is requested alone: it shows how many rows the service returns at most.
+    First(Pass),
+    /// Pages are requested one after the other, several at the same time.
     Pass(Pass),
-    /// A window contained no known row, because the list has shifted. Windows around it are
-    /// requested until one of them contains a known row, or the whole list was searched.
-    Search(Pass, OverlapSearch),
+    /// A page had fewer rows than requested. The page behind it shows whether the list ends there.
+    Probe(Pass, Option<Box<ShortPage>>),
     /// The list has ended, with an error if rows may be missing.
     Done(Option<Error>),
 }
 
-/// Pass through the list, from the beginning of the list or from a position.
-#[derive(Default)]
-pub(super) struct Pass {
-    /// Number of rows before the end of the last received window, and of the last requested window.
-    pub(super) read: u64,
-    planned: u64,
-    /// Number of windows that may be requested before the first of them is received.
-    ahead: usize,
-    pub(super) previous: Option<PreviousWindow>,
-    pub(super) counts: PassCounts,
-    pub(super) doubt: Doubt,
-    /// Number of rows that could not be decoded. A row on two pages may count twice.
-    pub(super) unreadable: u64,
-    /// Number of consecutive searches and pages at the presumed end of the list without a new row.
-    pub(super) idle: u32,
-    /// Number of rows on the last page, if the page was shorter than requested.
-    short: Option<u32>,
-    /// In a second pass, the end of the first pass, its doubt, and its error.
-    pub(super) first_end: Option<(Position, Doubt, Option<Error>)>,
-}
-
-impl Pass {
-    /// Creates the second pass through a list.
-    pub(super) fn second(first_end: (Position, Doubt, Option<Error>)) -> Self {
-        Self { ahead: 1, first_end: Some(first_end), ..Self::default() }
-    }
-
-    /// Continues after the first `read` rows, with one request in flight.
-    pub(super) fn go_to(&mut self, read: u64) {
-        (self.read, self.planned, self.ahead) = (read, read, 1);
-    }
+/// Short page in a list whose offsets count pages. If rows follow on the page `behind` it, the
+/// service has reduced its pages to `size` rows, and the pass continues as it was `before`.
+struct ShortPage {
+    behind: Window,
+    size: u64,
+    before: Pass,
 }
 
 /// Result of a response.
@@ -110,46 +74,32 @@ pub(super) struct Step {
 
 impl Reader {
     pub(super) fn new(info: ListInfo, pagination: Pagination, mut options: ReadOptions) -> Self {
-        let mut history = RowHistory::new(info.unique);
-        let mut pass = Pass { ahead: FIRST_AHEAD, ..Pass::default() };
+        let mut log = RowLog::new(info.unique);
+        let mut pass = Pass::default();
         let mut unit = options.unit.and_then(OffsetUnit::of);
-        let mut unknown_before = 0;
         if let Some(position) = options.resume.take() {
             unit = unit.or(position.counts);
-            let start = position.read.saturating_sub(position.last.len() as u64);
-            let last = history.hashes(&position.last);
-            pass.previous = Some(PreviousWindow::new(last, start, None));
-            history.resume(position.last, position.more);
-            unknown_before = position.read.saturating_sub(history.returned);
-            (pass.read, pass.planned) = (position.read, position.read);
+            pass.is_finding = info.unique && position.more;
+            // If the position has the ids of all rows before it, the list is read again.
+            pass.go_to(if info.unique && !position.more { 0 } else { position.read });
+            log.resume(position);
         }
-        let detected = info.detected_offset.as_ref();
-        let unit = unit.or_else(|| detected?.get().copied());
-        let progress = pass.read;
-        let is_unclear = unit.is_none() && pagination.disputed;
-        if is_unclear {
-            // The position is that after the first page, which is requested again.
-            (pass.read, pass.planned, pass.previous) = (0, 0, None);
-        }
-        let documented = || OffsetUnit::of(pagination.offset).unwrap_or_default();
-        let mut plan = WindowPlan {
-            unit: unit.unwrap_or_else(documented),
-            size: options.size.max(if is_unclear { MIN_ROWS_OF_UNIT } else { 1 }),
-            max: u32::MAX,
-            overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(info.unique)],
-            divisor: [2, 3][usize::from(info.unique)],
+        let unit = unit.or_else(|| info.detected_offset.as_ref()?.get().copied());
+        let plan = WindowPlan {
+            unit: unit.or_else(|| OffsetUnit::of(pagination.offset)).unwrap_or_default(),
+            size: options.size,
+            max: pagination.max_limit.unwrap_or(options.size).max(1),
+            overlap: if info.unique { OVERLAP } else { 0 },
             limits: pagination.limits,
         };
-        plan.limit(pagination.max_limit.unwrap_or(options.size).max(1));
         Self {
             is_single_page: pagination.offset == Offset::SinglePage,
+            is_unit_open: unit.is_none() && pagination.disputed,
             plan,
-            unit_doubts: is_unclear.then_some(0),
-            history,
-            unknown_before,
-            progress,
-            budget: Budget::default(),
-            state: State::FirstPage(pass),
+            log,
+            requests: 0,
+            largest_page: 0,
+            state: State::First(pass),
             info,
             options,
         }
@@ -157,284 +107,307 @@ impl Reader {
 
     /// Returns `true` until the first page has been received.
     pub(super) fn is_first(&self) -> bool {
-        matches!(self.state, State::FirstPage(_))
+        matches!(self.state, State::First(_))
     }
 
     /// Returns the next window to request. Returns `None` if the responses to the requests in
     /// flight are needed first, or if the list has ended.
     pub(super) fn next_window(&mut self, in_flight: usize) -> Result<Option<Window>, Error> {
         let is_alone = in_flight == 0;
-        let window = match mem::replace(&mut self.state, State::Done(None)) {
-            State::Done(error) => return error.map_or(Ok(None), Err),
-            State::FirstPage(pass)
-            | State::Unit(pass)
-            | State::Pass(pass)
-            | State::Search(pass, _)
-                if is_alone && !self.is_affordable(&pass) =>
-            {
-                return self.too_many_requests(pass);
-            }
-            State::Search(pass, search) => {
-                let window = is_alone.then(|| self.plan.around(search.row));
-                self.state = State::Search(pass, search);
-                window
-            }
-            State::FirstPage(mut pass) => {
-                let window = is_alone.then(|| self.plan_window(&mut pass));
-                self.state = State::FirstPage(pass);
-                window
-            }
-            State::Unit(pass) => {
-                self.state = State::Unit(pass);
-                let limit = self.plan.accepted(self.plan.size.min(self.plan.max));
-                is_alone.then(|| self.plan.window(1, limit))
-            }
-            State::Pass(mut pass) => {
-                let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);
-                let is_ready = in_flight < pass.ahead.min(self.options.in_flight)
-                    && self.unit_doubts.is_none()
-                    && !is_behind
-                    && self.is_affordable(&pass);
-                let window = (is_alone || is_ready).then(|| self.plan_window(&mut pass));
-                self.state = State::Pass(pass);
-                window
-            }
+        let (pass, is_pass) = match &mut self.state {
+            State::Done(error) => return error.take().map_or(Ok(None), Err),
+            State::Pass(pass) => (pass, !self.is_unit_open),
+            State::First(pass) | State::Probe(pass, _) => (pass, false),
         };
-        self.budget.requests += u64::from(window.is_some());
-        Ok(window)
+        let rows = self.log.rows();
+        let page = self.largest_page.clamp(1, u64::from(self.options.size));
+        let most = REQUESTS_PER_PAGE * rows.div_ceil(page).max(1) + MORE_REQUESTS;
+        let is_affordable = self.requests < most;
+        if is_alone && !is_affordable {
+            let pass = mem::take(pass);
+            self.state = State::Done(None);
+            return Err(self.too_many_requests(&pass));
+        }
+        let wanted = self.options.rows.unwrap_or(u64::MAX);
+        let is_wanted = pass.planned < wanted.min(pass.stated.unwrap_or(u64::MAX));
+        let is_ready = is_pass && in_flight < self.options.in_flight && is_affordable && is_wanted;
+        if !is_alone && !is_ready {
+            return Ok(None);
+        }
+        let is_second = pass.previous.is_some();
+        let after = match self.is_unit_open && !self.plan.is_of_single_rows() {
+            true => self.plan.window(u64::from(is_second), self.plan.size),
+            false => self.plan.after(pass.planned),
+        };
+        pass.planned = after.end();
+        self.requests += 1;
+        Ok(Some(match &self.state {
+            State::Probe(_, Some(short)) => short.behind,
+            _ => after,
+        }))
     }
 
-    /// Processes a response. An error means that the list cannot be read further.
+    /// Processes the response to a window. `keys` are those of the rows, `skipped` is the number of
+    /// rows that could not be decoded. An error means that the list cannot be read further.
     pub(super) fn take(
         &mut self,
         window: Window,
-        keys: Vec<String>,
+        keys: &[String],
         skipped: usize,
         stated: &Counts,
     ) -> Result<Step, Error> {
         let is_first = self.is_first();
-        let (mut pass, search) = match mem::replace(&mut self.state, State::Done(None)) {
-            State::FirstPage(pass) | State::Pass(pass) => (pass, None),
-            State::Search(pass, search) => (pass, Some(search)),
-            State::Unit(pass) => return self.detect_unit(pass, &keys, skipped),
-            State::Done(error) => return Ok(self.again(State::Done(error))),
+        let (mut pass, short) = match mem::replace(&mut self.state, State::Done(None)) {
+            State::First(pass) | State::Pass(pass) => (pass, None),
+            State::Probe(pass, short) => (pass, short),
+            State::Done(error) => return Ok(self.go_on(State::Done(error))),
         };
-        let mut answer = self.answer(&pass, window, (keys, skipped), stated)?;
-        answer.is_first_page = is_first && window.start == 0;
-        let is_expected = search.is_none() && pass.read > 0;
-        if is_expected && self.safe_window(&pass, pass.read).start < answer.window.start {
-            // The rows that were read since this request need a longer overlap.
+        let rows = (keys.len() + skipped) as u64;
+        let mut page = Page { window, keys, hashes: self.log.hashes(keys), rows, stated };
+        if page.is_too_long() && !self.is_single_page {
+            return Err(self.too_long(&pass, &window, rows));
+        }
+        if let Some(limit) = page.smaller_limit() {
+            self.limit(limit.into());
+            page.window = self.plan.window(window.offset, limit);
+        }
+        let change = pass.count(stated, rows);
+        if let Some(short) = short {
+            return Ok(self.probe(pass, *short, rows));
+        }
+        if !self.detect_unit(&pass, &mut page, change)? {
+            self.plan.size = self.plan.max;
+            pass.previous = None;
+            return Ok(self.go_on(State::First(pass)));
+        }
+        if page.window.start > pass.read {
+            // The limit that the service states has moved the page.
             pass.go_to(pass.read);
-            return Ok(self.again(State::Pass(pass)));
+            return Ok(self.go_on(State::Pass(pass)));
         }
-        let is_moved = self.plan.unit == OffsetUnit::Pages && answer.window.offset > 0;
-        if is_first && answer.is_reduced() && (is_moved || answer.end() <= pass.read) {
-            // A smaller window is not reduced, so it begins and ends as expected.
-            self.plan.limit(answer.rows() as u32);
-            pass.go_to(pass.read);
-            return Ok(self.again(State::Pass(pass)));
-        }
-        let now = PreviousWindow::of(&answer);
-        let previous = pass.previous.as_ref();
-        let follows = is_expected && answer.window.start >= pass.read;
-        if self.history.is_reordered(&answer.hashes, follows) {
-            pass.doubt = Doubt::Reordered;
-        } else if previous.is_some_and(|old| old.is_moved(&now, |row| self.history.has_seen(row))) {
-            pass.doubt = pass.doubt.max(Doubt::Moved);
-        }
-        // After a search, the last rows that were read may have been removed. After a change of the
-        // order, known rows do not show the positions of other rows.
-        let overlap = pass.read.checked_sub(answer.window.start);
-        let overlap = overlap.map(|rows| rows as usize);
-        let overlap = overlap.filter(|rows| search.is_none() && (pass.idle == 0 || *rows == 0));
-        let split = match pass.doubt == Doubt::Reordered && !self.history.is_incomplete {
-            true => Some(0),
-            false => self.history.split(&answer.keys, overlap),
-        };
-        let Some(split) = split else {
-            return self.search_overlap(pass, search, &answer);
-        };
-        pass.previous = Some(now);
-        pass.counts.add(&answer);
-        if overlap == Some(0) && answer.window.start > 0 && pass.counts.is_unsteady {
-            // Without an overlap, removed rows are not detected.
-            pass.doubt = pass.doubt.max(Doubt::Moved);
-        }
-        Ok(self.accept(pass, search.is_some(), answer, split))
+        let mut before = pass.clone();
+        before.go_to(pass.read);
+        pass.compare(&page, &self.log, change);
+        let cancels = is_first || page.window != window;
+        Ok(self.accept(pass, before, page, cancels))
     }
 
-    fn answer(
+    /// Ends the list if no row is behind a short page.
+    fn probe(&mut self, pass: Pass, short: ShortPage, rows: u64) -> Step {
+        if rows == 0 {
+            let state = self.end(pass);
+            return self.go_on(state);
+        }
+        self.limit(short.size);
+        self.go_on(State::Pass(short.before))
+    }
+
+    /// Detects from the second page what offsets count, unless this is certain. Returns `false` if
+    /// the first page must be larger, because all rows are equal.
+    fn detect_unit(
         &mut self,
         pass: &Pass,
-        mut window: Window,
-        (keys, skipped): (Vec<String>, usize),
-        stated: &Counts,
-    ) -> Result<Answer, Error> {
-        let rows = (keys.len() + skipped) as u64;
-        // A service that states the requested limit could have returned as many rows.
-        let has_limit = stated.limit.is_some_and(|limit| limit >= window.limit);
-        let page = if has_limit { u64::from(window.limit) } else { rows };
-        self.budget.largest_page = self.budget.largest_page.max(page);
-        let is_whole = window.offset == 0 && stated.total.or(stated.count) == Some(rows);
-        let is_long = rows > u64::from(window.limit);
-        if is_long && !is_whole && !self.is_single_page {
-            return Err(self.too_long(pass, &window, rows));
+        page: &mut Page<'_>,
+        change: Option<Ordering>,
+    ) -> Result<bool, Error> {
+        let may_count_records = self.info.unique && self.plan.unit == OffsetUnit::Pages;
+        let Some(Previous { start: 0, rows: first, .. }) = &pass.previous else { return Ok(true) };
+        let is_open = self.is_unit_open || may_count_records;
+        if page.window.offset != 1 || !is_open || self.plan.is_of_single_rows() {
+            return Ok(true);
         }
-        let requested_end = window.end();
-        // The actual maximum page size of the service may be smaller than the documented one.
-        let limit = stated.limit.filter(|limit| rows <= u64::from(*limit));
-        if let Some(limit) = limit.filter(|limit| (1..window.limit).contains(limit)) {
-            self.plan.limit(limit);
-            window = self.plan.window(window.offset, limit);
+        let Some(is_record) = page.counts_records(first, self.is_unit_open) else {
+            return match self.plan.size < self.plan.max {
+                true => Ok(false),
+                false => Err(self.error(pass, UNIT_UNCLEAR).with_retryable(false)),
+            };
+        };
+        if page.hashes == *first && change != Some(Ordering::Greater) {
+            // The service seems to ignore offsets.
+            self.is_unit_open = false;
+            return Ok(true);
         }
-        let hashes = self.history.hashes(&keys);
-        // A service that ignores offsets returns the same first rows again. They contradict no
-        // count of at least these rows.
-        let is_known = skipped == 0 && hashes.iter().all(|row| self.history.has_seen(*row));
-        let is_same = |old: &PreviousWindow| old.rows.iter().zip(&hashes).all(|(a, b)| a == b);
-        let is_again = is_known && pass.previous.as_ref().is_some_and(is_same);
-        let end = if is_again { rows } else { window.start + rows };
-        let is_whole = window.start == 0 && rows < u64::from(window.limit);
-        Ok(Answer {
-            counts: RowCounts::new(stated, rows, end, is_whole, self.info.filtered),
-            total: stated.total,
-            has_limit,
-            is_single: self.is_single_page || is_long,
-            is_first_page: false,
-            window,
-            requested_end,
-            keys,
-            hashes,
-            skipped,
-        })
+        self.plan.unit = if is_record { OffsetUnit::Records } else { OffsetUnit::Pages };
+        page.window = self.plan.window(page.window.offset, page.window.limit);
+        if mem::take(&mut self.is_unit_open)
+            && change.is_none_or(Ordering::is_eq)
+            && let Some(detected) = &self.info.detected_offset
+        {
+            // Another list of this client may already have detected the unit.
+            let _ = detected.set(self.plan.unit);
+        }
+        Ok(true)
     }
 
-    /// Accepts a page with the result `split` of [`RowHistory::split`], and chooses the next state.
-    fn accept(&mut self, mut pass: Pass, is_found: bool, answer: Answer, split: usize) -> Step {
-        let (rows, end, unit) = (answer.rows(), answer.end(), self.plan.unit);
-        let (is_full, is_capped) = (answer.is_full(unit), answer.is_capped(unit));
-        let (is_short, is_last) = (answer.is_short(), answer.is_last() || rows == 0);
-        let first = if self.history.is_incomplete { split } else { 0 };
-        let seen = self.history.seen;
-        let returned = self.history.admit(&answer.hashes, first);
-        let is_known = self.info.unique || split == answer.keys.len() || end <= pass.read;
-        let is_idle = self.history.seen == seen && is_known;
-        let is_frontier = answer.hashes.last().is_none_or(|row| self.history.is_frontier(*row));
-        let kept = answer.keys.into_iter().zip(&returned).enumerate();
-        let kept = kept.filter(|(at, (_, new))| **new || !self.info.unique && *at >= split);
-        self.history.remember(kept.map(|(_, (key, _))| key));
-        pass.unreadable += (answer.skipped as u64).min(end.saturating_sub(pass.read));
-
-        // A short page without a new row is the last one if another page was longer, and if no row
-        // that was read follows. Otherwise the list may have changed.
-        let is_shorter = rows < self.budget.largest_page;
-        let is_unread = is_idle && !is_found && !is_full;
-        let is_end = is_unread
-            && (pass.idle > u32::from(self.info.unique)
-                || is_frontier && end >= pass.read && is_shorter);
-        if is_end && !is_frontier {
-            pass.doubt = pass.doubt.max(Doubt::Moved);
+    /// Accepts a page, and chooses the next state.
+    fn accept(&mut self, mut pass: Pass, before: Pass, page: Page<'_>, cancels: bool) -> Step {
+        let (window, rows, is_short) = (page.window, page.rows, page.is_short());
+        let is_placed = self.is_placed(&pass, &page);
+        // The service returns at most as many rows, unless a larger page has come before.
+        let is_capped = is_short && rows > 0 && rows >= self.largest_page;
+        self.largest_page = self.largest_page.max(rows);
+        if is_capped && before.read + window.offset > 0 && !is_placed {
+            self.limit(rows);
+            return self.go_on(State::First(before));
         }
-        let is_back = is_unread && end <= pass.read;
-        let is_repeated = is_idle && self.is_confirmed(&pass);
-        let is_end = is_end || is_last || answer.is_single || is_repeated && pass.idle > 0;
-        match is_idle {
-            false => pass.idle = 0,
-            true => pass.idle += u32::from(is_back || is_repeated),
-        }
-        pass.short = is_short.then_some(rows as u32);
-        if is_capped {
-            let largest = self.budget.largest_page.min(u64::from(self.plan.max));
-            self.plan.limit(largest as u32);
-        }
-        if is_back && !is_shorter {
-            // The overlap must not fill a page that is shorter than requested.
-            self.plan.overlap = self.plan.overlap.min(self.plan.share(rows as u32));
-        }
-        if is_idle && is_full {
-            // Rows are inserted as fast as rows are read.
+        let is_known = page.lead(&self.log) as u64 == rows || page.end() <= pass.read;
+        let Some(returned) = self.admit(&mut pass, &page) else {
+            // The last rows have moved, so the list is read from its beginning up to them.
             self.plan.size = self.plan.max;
-        }
-        let read = if is_back { pass.read } else { end };
-        let cancels = is_found || is_idle || read != answer.requested_end;
+            pass.go_to(0);
+            return self.go_on(State::First(pass));
+        };
+        let is_whole = window.start == 0 && is_short;
+        let matching = matching(page.stated, rows, page.end(), is_whole, self.info.filtered);
+        pass.advance(page, &self.log);
+        let is_end = rows == 0
+            || is_known && is_short && is_placed && !is_capped
+            || is_short && pass.is_counted()
+            || self.options.ends_short && is_short && pass.stated <= Some(pass.read);
+        pass.was_short |= is_short;
+        let cancels = cancels || is_short;
         if cancels {
-            pass.go_to(read);
-        } else {
-            (pass.read, pass.ahead) = (read, pass.ahead.saturating_mul(2));
-        }
-        if !is_idle {
-            self.progress = pass.read;
+            pass.go_to(pass.read);
         }
         let position = self.position(&pass);
-        self.state = match is_end || pass.idle > overlap_search::MAX_SEARCHES {
-            true => self.end(pass),
-            false if self.unit_doubts.is_some() && self.plan.max > 1 => State::Unit(pass),
-            false => State::Pass(pass),
+        self.state = if self.is_single_page || rows > u64::from(window.limit) {
+            State::Done(None)
+        } else if pass.repeated > REPEATED_PAGES {
+            State::Done(Some(self.error(&pass, REPEATS)))
+        } else if is_end {
+            self.end(pass)
+        } else if !is_short {
+            State::Pass(pass)
+        } else if is_capped || self.plan.unit == OffsetUnit::Records {
+            if is_capped {
+                self.limit(rows);
+            }
+            State::Probe(pass, None)
+        } else {
+            let behind = self.plan.window(window.offset + 1, window.limit);
+            State::Probe(pass, Some(Box::new(ShortPage { behind, size: rows, before })))
         };
-        Step { rows: Some((returned, position)), matching: answer.counts.required, cancels }
+        Step { rows: Some((returned, position)), matching, cancels }
     }
 
-    pub(super) fn again(&mut self, state: State) -> Step {
+    /// Returns `true` if the page begins at the row of its window, although the service may count
+    /// pages of another size.
+    fn is_placed(&self, pass: &Pass, page: &Page<'_>) -> bool {
+        let (lead, overlap) = (page.lead(&self.log) as u64, pass.read - page.window.start);
+        self.plan.unit == OffsetUnit::Records || self.info.unique && lead > 0 && lead == overlap
+    }
+
+    /// Determines which rows of a page are returned. Returns `None` if the last rows before the
+    /// resumed position are not where they were.
+    fn admit(&mut self, pass: &mut Pass, page: &Page<'_>) -> Option<Vec<bool>> {
+        let all = page.hashes.len();
+        let mut first = if self.info.unique { 0 } else { (pass.read - page.window.start) as usize };
+        if !self.info.unique
+            && pass.repeated > 0
+            && page.hashes.iter().any(|row| *row != page.hashes[0])
+        {
+            first = all;
+        }
+        if pass.is_finding {
+            let found = page.hashes.iter().rposition(|row| self.log.has_seen(*row));
+            if found.is_none() && pass.previous.is_none() && page.window.start > 0 {
+                return None;
+            }
+            first = found.map_or(all, |last| last + 1);
+            pass.is_finding = first == all;
+            if pass.is_finding {
+                return Some(vec![false; all]);
+            }
+        }
+        Some(self.log.admit(&page.hashes, page.keys, first))
+    }
+
+    /// Limits pages to this number of rows, which the service returns at most.
+    fn limit(&mut self, rows: u64) {
+        self.plan.max = u32::try_from(rows).unwrap_or(u32::MAX);
+        self.plan.size = self.plan.size.min(self.plan.max);
+    }
+
+    fn go_on(&mut self, state: State) -> Step {
         self.state = state;
         Step { rows: None, matching: None, cancels: true }
     }
 
-    /// Determines the unit of offsets from the rows of the window at offset 1.
-    fn detect_unit(
-        &mut self,
-        mut pass: Pass,
-        keys: &[String],
-        skipped: usize,
-    ) -> Result<Step, Error> {
-        let hashes = self.history.hashes(keys);
-        // Equal rows count once, because a run of them may continue on the next page.
-        let (rows, known) = pass.previous.as_ref().map_or((0, 0), |first| first.distinct(&hashes));
-        let is_certain = rows >= MIN_ROWS_OF_UNIT as usize;
-        // A row that could not be decoded may be known or not.
-        let unit = match rows {
-            _ if !is_certain && self.plan.size < self.plan.max => return self.doubt_unit(pass),
-            rows if 4 * (known + skipped) <= rows => OffsetUnit::Pages,
-            rows if 4 * (known + 1) > 3 * rows => OffsetUnit::Records,
-            _ => return self.doubt_unit(pass),
-        };
-        (self.plan.unit, self.plan.size, self.unit_doubts) = (unit, self.options.size, None);
-        // Among very few rows, a change of the list can be mistaken for the other unit.
-        if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| is_certain) {
-            // Another list of this client may already have detected the unit.
-            let _ = detected.set(unit);
+    /// Ends a pass. The list then ends, or is read a second time if rows may be missing.
+    fn end(&mut self, pass: Pass) -> State {
+        let last = pass.previous.as_ref().and_then(|page| page.rows.last());
+        let is_found = !pass.is_finding || last.is_some_and(|row| self.log.has_seen(*row));
+        // Whatever has moved, as many rows came as the service states each time.
+        let is_all = pass.stated == Some(self.log.seen) && !pass.is_unsteady;
+        let is_confirmed = self.info.unique && is_all;
+        let is_known = self.info.unique && !self.log.is_incomplete;
+        let is_last = !is_known || pass.first_end.is_some();
+        let is_complete = is_found && (!pass.is_disturbed || is_confirmed);
+        if self.options.allow_early_end || is_complete {
+            return State::Done(None);
         }
-        pass.go_to(pass.read);
-        Ok(self.again(State::Pass(pass)))
-    }
-
-    fn doubt_unit(&mut self, mut pass: Pass) -> Result<Step, Error> {
-        let doubts = self.unit_doubts.unwrap_or(0) + 1;
-        if doubts > MAX_UNIT_DOUBTS {
-            return Err(self.error(&pass, OFFSET_UNCLEAR).with_retryable(false));
+        if is_last {
+            let error = match is_found {
+                true => self.error(&pass, HAS_CHANGED),
+                false => self.error(&pass, CHANGED_TOO_MUCH),
+            };
+            return State::Done(Some(error));
         }
-        self.unit_doubts = Some(doubts);
         self.plan.size = self.plan.max;
-        pass.unreadable = 0;
-        pass.go_to(0);
-        Ok(self.again(State::Pass(pass)))
+        let first_end = Some(self.position(&pass));
+        self.log.begin_pass();
+        State::First(Pass { first_end, ..Pass::default() })
     }
 
-    fn plan_window(&self, pass: &mut Pass) -> Window {
-        let window = self.safe_window(pass, pass.planned);
-        pass.planned = window.end().max(pass.planned + 1);
-        window
+    fn too_many_requests(&self, pass: &Pass) -> Error {
+        let (requests, rows) = (self.requests, self.log.rows());
+        let text = format_args!(
+            "the list has changed so much while it was read that {requests} requests brought \
+             {rows} rows and not its end; read on from the position of this error, or read it again"
+        );
+        self.error(pass, text)
     }
 
-    /// Returns the window after `read` rows, with an overlap that reveals shifts of the list.
-    fn safe_window(&self, pass: &Pass, read: u64) -> Window {
-        let plan = self.plan;
-        let usual = plan.overlap.min(plan.max / 2);
-        // If pages are shorter than requested, a longer overlap could fill a whole page.
-        let overlap = match pass.short {
-            Some(rows) => usual.min(plan.share(rows).max(1)),
-            None if plan.overlap < OVERLAP_OF_ROWS => self.history.overlap(usual, plan.max / 2),
-            None => self.history.overlap(usual, plan.max - plan.max / 4),
-        };
-        plan.overlapping(read, overlap)
+    /// Returns the error for a page that is longer than requested.
+    fn too_long(&self, pass: &Pass, window: &Window, rows: u64) -> Error {
+        let text = format_args!(
+            "the service answered {rows} rows where at most {} were asked for (offset {}), and a \
+             page must not be longer than its limit; it seems to ignore the limit, so the list \
+             cannot be read in pages: call the operation itself",
+            window.limit, window.offset
+        );
+        self.error(pass, text).with_retryable(false)
+    }
+
+    /// Returns an error that contains the position after the rows that were read.
+    fn error(&self, pass: &Pass, text: impl Display) -> Error {
+        let text = format!("{}: {text}", self.info.operation);
+        Error::new(ErrorKind::Unexpected, text).with_position(self.position(pass))
+    }
+
+    /// Returns the position after the rows that were read in the first pass.
+    fn position(&self, pass: &Pass) -> Position {
+        if let Some(position) = &pass.first_end {
+            return position.clone();
+        }
+        let (last, more) = self.log.saved();
+        let is_certain = !self.is_unit_open && !self.is_single_page;
+        Position {
+            list: self.info.operation.to_owned(),
+            read: pass.read,
+            last,
+            more,
+            counts: is_certain.then_some(self.plan.unit),
+            search: None,
+        }
     }
 }
+
+const HAS_CHANGED: &str = "the list has changed while it was read, so rows may be missing among \
+                           those that came; read it again";
+const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
+                                said where to go on; read it again";
+const UNIT_UNCLEAR: &str = "all rows of the first pages are equal, so it cannot be said what its \
+                            offset counts; say it with `offset_is`";
+const REPEATS: &str = "the service answers the same page to different offsets, so the list cannot \
+                       be read further; call the operation itself";

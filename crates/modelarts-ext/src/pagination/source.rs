@@ -39,43 +39,24 @@ impl Counts {
     }
 }
 
-/// Numbers of rows of a list, derived from the counts of one response.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowCounts {
-    /// Number of rows that must be read for the list to be complete. `None` if the response states
-    /// no number, an ambiguous number, or one below the number of rows already read.
-    pub(crate) required: Option<u64>,
-    /// Maximum number of rows that the list may contain.
-    pub(crate) most: Option<u64>,
-}
-
-impl RowCounts {
-    /// Returns the counts of a page with `rows` rows, the last of which is row `end` of the list.
-    /// If `is_whole`, a `count` equal to `rows` is the number of rows of the list, not of the page.
-    pub(crate) fn new(
-        counts: &Counts,
-        rows: u64,
-        end: u64,
-        is_whole: bool,
-        filtered: bool,
-    ) -> Self {
-        let Counts { total, count, .. } = *counts;
-        // If the total is not the number of rows, the count may not be that number either.
-        let is_whole = is_whole && total.is_none_or(|total| total >= rows);
-        let matching = count.filter(|count| *count > rows || *count == rows && is_whole);
-        // The total may include rows that the conditions exclude.
-        let own_total = total.filter(|_| !filtered);
-        let required = match (matching, count) {
-            (Some(matching), _) => Some(matching),
-            (None, Some(_)) => own_total,
-            (None, None) => total,
-        };
-        // A page beyond the end of the list contradicts no count.
-        let end = if rows > 0 { end } else { 0 };
-        let required = required.filter(|required| *required >= end);
-        let most = required.max(own_total).filter(|most| *most >= end);
-        Self { required, most }
-    }
+/// Returns the number of rows that match the conditions, from the counts of a page with `rows` rows
+/// up to row `end` of the list. `None` if the number is unknown, ambiguous, or contradicts the rows.
+/// If `is_whole`, a `count` equal to `rows` is the number of rows of the list, not of the page.
+pub(super) fn matching(
+    counts: &Counts,
+    rows: u64,
+    end: u64,
+    is_whole: bool,
+    filtered: bool,
+) -> Option<u64> {
+    let Counts { total, count, .. } = *counts;
+    // If the total is not the number of rows, the count may not be that number either.
+    let is_whole = is_whole && total.is_none_or(|total| total >= rows);
+    let matching = count.filter(|count| *count > rows || *count == rows && is_whole);
+    // The total may include rows that the conditions exclude.
+    let total = total.filter(|_| count.is_none() || !filtered);
+    // A page beyond the end of the list contradicts no count.
+    matching.or(total).filter(|number| rows == 0 || *number >= end)
 }
 
 /// Properties of a list that the pager needs.

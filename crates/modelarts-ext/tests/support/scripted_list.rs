@@ -76,7 +76,7 @@ impl ScriptedLists {
         let state = states.find(|state| state.from_request <= request)?;
         let limit_here = state.most.map_or(limit, |most| most.min(limit));
         let start = match case.offset {
-            OffsetUnit::PageIndex => offset * limit,
+            OffsetUnit::PageIndex => offset * limit_here,
             OffsetUnit::Record => offset,
         };
         let (start, count) = match state.page {

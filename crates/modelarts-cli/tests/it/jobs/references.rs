@@ -143,5 +143,5 @@ async fn many_ids_take_few_calls() {
     let ids = fixture.seed(json!([{"name": "many-{n}", "count": 25}])).await;
     let output = fixture.run_with_stdin("stop -o id --yes -", &ids.join("\n")).await;
     output.code(0).stdout_eq(format!("{}\n", ids.join("\n")));
-    assert_eq!(fixture.received(), BTreeMap::from([("ListTrainingJobs", 3)]));
+    assert_eq!(fixture.received(), BTreeMap::from([("ListTrainingJobs", 4)]));
 }

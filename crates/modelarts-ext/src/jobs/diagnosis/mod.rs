@@ -193,7 +193,8 @@ async fn read(job: &Job, facts: &mut Facts) {
 
 async fn read_events(job: &Job, facts: &mut Facts) {
     let events = job.events().newest_first().language(Language::EnUs);
-    let events = events.page_size(EVENTS.into()).collect(EVENTS.into()).await;
+    let events = events.page_size(EVENTS.into()).end_short();
+    let events = events.collect(EVENTS.into()).await;
     match events {
         Ok(events) => facts.events = events,
         Err(error) => facts.lack("events", &error),

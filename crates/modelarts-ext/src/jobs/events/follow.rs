@@ -143,7 +143,7 @@ impl EventFollower {
     fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
         let may_be_last = self.polls.begin(end_watch);
         let now = end_watch.handle.client().clock().now();
-        let mut rest = self.events.clone();
+        let mut rest = self.events.clone().end_short();
         let window = self.deduplicator.begin_poll(now.into(), rest.query.range);
         // A list of a time window may lack events, so an early end is allowed.
         if !may_be_last {

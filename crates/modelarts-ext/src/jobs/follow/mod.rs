@@ -385,7 +385,7 @@ mod tests {
         let mut expected: Vec<String> = (0..45).map(|number| format!("event {number}")).collect();
         // Both lines are returned in the first part, which does not have the events around the
         // second line.
-        expected.insert(12, "b".to_owned());
+        expected.insert(13, "b".to_owned());
         expected.insert(6, "a".to_owned());
         expected.push("Completed".to_owned());
         assert_eq!(texts.collect::<Vec<_>>(), expected);

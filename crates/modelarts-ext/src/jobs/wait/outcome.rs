@@ -168,7 +168,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
 
 /// Returns the cause of the stop of a job, as its events state it, and the last events.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
-    let mut newest = job.events().newest_first().stream();
+    let mut newest = job.events().newest_first().end_short().stream();
     let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
     // If a request fails, the cause remains unknown, but the outcome is still returned.
     while events.len() < READ_EVENTS.into()

@@ -212,7 +212,7 @@ impl Waited {
     async fn fetch_details(&mut self) -> bool {
         if self.last_events.is_empty() {
             let events = self.job.events().newest_first();
-            let events = events.page_size(READ_EVENTS.into());
+            let events = events.page_size(READ_EVENTS.into()).end_short();
             let Ok(events) = events.collect(READ_EVENTS.into()).await else {
                 return false;
             };

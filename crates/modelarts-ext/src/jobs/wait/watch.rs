@@ -245,7 +245,7 @@ impl ListJobs {
     /// unfinished jobs are left out. The order and the position of the search have no effect.
     pub fn watch(self) -> JobWatch {
         JobWatch {
-            list: self.newest_first().without_position(),
+            list: self.newest_first().without_position().end_short(),
             interval: PollInterval::new(Duration::from_secs(1), Duration::from_secs(10)),
             calls_per_second: 1.0,
             jobs: KnownJobs::default(),

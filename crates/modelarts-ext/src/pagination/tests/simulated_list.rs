@@ -65,6 +65,10 @@ pub(crate) struct Setting {
     pub(crate) max: u32,
     /// Actual maximum page size of the service, and `true` if the response states it.
     pub(crate) cap: Option<(u32, bool)>,
+    /// `true` if the response states the requested limit instead of the reduced one.
+    pub(crate) echoes_limit: bool,
+    /// Number of the first request to which the cap applies.
+    pub(crate) capped_from: usize,
     /// Largest supported offset. The service treats larger offsets like this offset.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
@@ -98,6 +102,8 @@ impl Setting {
             disputed: false,
             max: 50,
             cap: None,
+            echoes_limit: false,
+            capped_from: 0,
             last_offset: None,
             total: true,
             stated: None,
@@ -186,14 +192,6 @@ impl Setting {
         let table = table.lock().unwrap().clone();
         (given, error, table)
     }
-
-    /// Reads the list to its end. Returns the rows or the error, and the number of requests.
-    pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
-        let (pages, table) = self.pages::<UNIQUE>();
-        let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());
-        let asked = table.lock().unwrap().asked.len();
-        (rows.map_err(|error| error.to_string()), asked)
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -255,7 +253,8 @@ impl Table {
         self.asked.push((offset, limit));
         assert!((1..=self.setting.max).contains(&limit), "{limit}");
         let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
-        let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
+        let cap = self.setting.cap.filter(|_| self.asked.len() > self.setting.capped_from);
+        let used = cap.map_or(limit, |(cap, _)| limit.min(cap));
         let most = if self.setting.ignores_limit { usize::MAX } else { used as usize };
         let start = match self.setting.unit {
             Offset::PageIndex => offset * i64::from(used),
@@ -278,7 +277,8 @@ impl Table {
                     Count::Matching => self.rows.len() as i64,
                     Count::OfPage => (items.len() + unreadable.len()) as i64,
                 }),
-                match self.setting.cap {
+                match cap {
+                    Some(_) if self.setting.echoes_limit => Some(i64::from(limit)),
                     Some((_, false)) => None,
                     _ => Some(i64::from(used)),
                 },

@@ -95,7 +95,10 @@ impl History {
             assert_eq!(range["operator"], "between");
             serde_json::from_value(range["value"].clone()).unwrap()
         });
-        ranges.collect()
+        let mut ranges: Vec<_> = ranges.collect();
+        // A search ends with a page without a job.
+        ranges.dedup();
+        ranges
     }
 }
 
@@ -236,13 +239,13 @@ async fn a_position_of_other_conditions_is_refused() {
     assert_eq!(history.bodies.lock().unwrap().len(), 0);
 }
 
-/// The error of a list that ends early has the search of its position.
+/// The error of a list whose page repeats has the search of its position.
 #[tokio::test]
 async fn an_error_has_a_position_in_its_search() {
     let job = json!({"kind": "job", "metadata": {"id": "j", "create_time": 1_768_465_845_000_u64}});
     let empty = json_answer("200 OK", "", r#"{"total": 0, "count": 0, "items": []}"#);
     let short = json!({"total": 3, "count": 3, "items": [job]}).to_string();
-    let short = std::iter::repeat_n(json_answer("200 OK", "", &short), 20);
+    let short = std::iter::repeat_n(json_answer("200 OK", "", &short), 4);
     let server = Server::start(std::iter::once(empty).chain(short)).await;
     let clock = TestClock::new();
     let client = server.client(&clock).build().unwrap();
@@ -252,7 +255,7 @@ async fn an_error_has_a_position_in_its_search() {
     let error = refused(list.collect(10).await);
     let position = serde_json::to_value(error.position().unwrap()).unwrap();
     assert_eq!(position["search"], json!({"name": "2026-01-06T08:30:45Z", "rows_before": 0}));
-    assert_eq!(position["read"], 1);
+    assert_eq!(position["last"], json!(["j"]));
 }
 
 #[tokio::test]

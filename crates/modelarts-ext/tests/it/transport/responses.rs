@@ -213,7 +213,7 @@ async fn an_endless_error_is_cut() {
 #[tokio::test]
 async fn an_answer_that_is_packed() {
     let body = br#"{"total":1,"items":[{"metadata":{"id":"a","name":"packed"}}]}"#;
-    let (server, _, client) = scripted([packed(body)]).await;
+    let (server, _, client) = scripted([packed(body), packed(br#"{"items":[]}"#)]).await;
     let jobs = list(&client).await.unwrap();
     assert_eq!(jobs.iter().map(Job::name).collect::<Vec<_>>(), ["packed"]);
     assert!(server.requests()[0].contains("accept-encoding: gzip\r\n"));

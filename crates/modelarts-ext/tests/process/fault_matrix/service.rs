@@ -119,15 +119,21 @@ impl Cloud {
                 (false, json(&new.to_string()))
             }
             None => {
+                // All jobs are on the first page of a search.
+                let body: serde_json::Value =
+                    serde_json::from_str(body(request.as_bytes())).unwrap();
+                let is_first = body["offset"] == 0;
                 let late = state.unlisted > 0;
-                state.unlisted = state.unlisted.saturating_sub(1);
+                state.unlisted = state.unlisted.saturating_sub(usize::from(is_first));
                 let searched = workspace(request, "/workspace_id");
                 let jobs = state
                     .jobs
                     .iter()
                     .filter(|(name, workspace)| *workspace == searched && (!late || name == "old"));
-                let jobs: Vec<_> = jobs.map(|(name, _)| job(name, "Running")).collect();
-                let (count, jobs) = (jobs.len(), jobs.join(","));
+                let mut jobs: Vec<_> = jobs.map(|(name, _)| job(name, "Running")).collect();
+                let count = jobs.len();
+                jobs.truncate(if is_first { count } else { 0 });
+                let jobs = jobs.join(",");
                 let answer = json(&format!(
                     r#"{{"total":{count},"count":{count},"limit":50,"offset":0,"items":[{jobs}]}}"#
                 ));
